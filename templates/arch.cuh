@@ -1,0 +1,229 @@
+// Everything that differs between GPU generations, one function a primitive: vector loads and stores, shuffles, barriers, reductions,
+// atomic adds. The rest of templates/ is plain C++ and knows no architecture. The host build (runtime/emulation/emulation.hpp, included
+// before this file and announced by MSDA_EMULATE) brings its own definitions of the same functions.
+#pragma once
+
+#ifndef MSDA_EMULATE
+
+#define MSDA_DEVICE __device__ __forceinline__
+// Names the entry points to the emulation; nothing on the device.
+#define MSDA_ENTRY(name)
+
+namespace msda {
+
+using u8 = unsigned char;
+using u16 = unsigned short;
+using u32 = unsigned int;
+using u64 = unsigned long long;
+using i32 = int;
+using i64 = long long;
+
+constexpr u32 full_warp = 0xffffffffu;
+
+// `Bytes` raw bytes in registers: what one lane loads or stores at once.
+template <int Bytes>
+struct Raw;
+template <>
+struct Raw<1> { u8 word[1]; };
+template <>
+struct Raw<2> { u16 word[1]; };
+template <>
+struct Raw<4> { u32 word[1]; };
+template <>
+struct alignas(8) Raw<8> { u32 word[2]; };
+template <>
+struct alignas(16) Raw<16> { u32 word[4]; };
+
+MSDA_DEVICE int thread_index() { return threadIdx.x; }
+MSDA_DEVICE u32 block_index() { return blockIdx.x; }
+
+// The block's dynamic shared memory, 16-byte aligned.
+MSDA_DEVICE char* shared_memory() {
+    extern __shared__ __align__(16) char msda_shared[];
+    return msda_shared;
+}
+
+// --- global memory: read-only data (ld.global.nc), streamed results ---------------------------------------------------------------
+template <int Bytes>
+MSDA_DEVICE Raw<Bytes> load_global(const void* p) {
+    Raw<Bytes> r;
+    if constexpr (Bytes == 16)
+        asm("ld.global.nc.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(r.word[0]), "=r"(r.word[1]), "=r"(r.word[2]), "=r"(r.word[3]) : "l"(p));
+    else if constexpr (Bytes == 8)
+        asm("ld.global.nc.v2.u32 {%0,%1}, [%2];" : "=r"(r.word[0]), "=r"(r.word[1]) : "l"(p));
+    else if constexpr (Bytes == 4)
+        asm("ld.global.nc.u32 %0, [%1];" : "=r"(r.word[0]) : "l"(p));
+    else if constexpr (Bytes == 2)
+        asm("ld.global.nc.u16 %0, [%1];" : "=h"(r.word[0]) : "l"(p));
+    else {
+        u16 t;
+        asm("ld.global.nc.u8 %0, [%1];" : "=h"(t) : "l"(p));
+        r.word[0] = static_cast<u8>(t);
+    }
+    return r;
+}
+template <int Bytes>
+MSDA_DEVICE void store_global(void* p, Raw<Bytes> r) {
+    *static_cast<Raw<Bytes>*>(p) = r;
+}
+// An aligned plain load that other launches' writes may precede (no read-only cache).
+template <int Bytes>
+MSDA_DEVICE Raw<Bytes> load_written(const void* p) {
+    return *static_cast<const Raw<Bytes>*>(p);
+}
+
+// --- shared memory: explicit accesses, so that the emulation can count bank conflicts and see races --------------------------------
+template <class T>
+MSDA_DEVICE T load_shared(const T* p) { return *p; }
+template <class T>
+MSDA_DEVICE void store_shared(T* p, T v) { *p = v; }
+MSDA_DEVICE int shared_add(int* p, int v) { return atomicAdd(p, v); }
+MSDA_DEVICE void shared_min(int* p, int v) { atomicMin(p, v); }
+MSDA_DEVICE void shared_max(int* p, int v) { atomicMax(p, v); }
+
+// --- warps and blocks ---------------------------------------------------------------------------------------------------------------
+MSDA_DEVICE void block_barrier() { __syncthreads(); }
+MSDA_DEVICE void warp_barrier() { __syncwarp(); }
+// The value of lane `source` of each aligned group of `width` lanes; all 32 lanes take part. T: int, u32, float or double.
+template <class T>
+MSDA_DEVICE T shuffle(T v, int source, int width) { return __shfl_sync(full_warp, v, source, width); }
+template <class T>
+MSDA_DEVICE T shuffle_xor(T v, int mask) { return __shfl_xor_sync(full_warp, v, mask, 32); }
+template <class T>
+MSDA_DEVICE T shuffle_up(T v, int delta) { return __shfl_up_sync(full_warp, v, delta, 32); }
+MSDA_DEVICE bool warp_any(bool p) { return __any_sync(full_warp, p); }
+MSDA_DEVICE u32 warp_ballot(bool p) { return __ballot_sync(full_warp, p); }
+MSDA_DEVICE int popcount(u32 v) { return __popc(v); }
+
+MSDA_DEVICE int warp_min(int v) {
+#if __CUDA_ARCH__ >= 800
+    return __reduce_min_sync(full_warp, v);
+#else
+#pragma unroll
+    for (int k = 16; k; k >>= 1) {
+        const int other = shuffle_xor(v, k);
+        v = other < v ? other : v;
+    }
+    return v;
+#endif
+}
+MSDA_DEVICE int warp_max(int v) { return -warp_min(-v); }
+
+// --- numbers ------------------------------------------------------------------------------------------------------------------------
+MSDA_DEVICE float fused_multiply_add(float a, float b, float c) { return __fmaf_rn(a, b, c); }
+MSDA_DEVICE double fused_multiply_add(double a, double b, double c) { return __fma_rn(a, b, c); }
+MSDA_DEVICE float floor_of(float v) { return floorf(v); }
+MSDA_DEVICE double floor_of(double v) { return floor(v); }
+MSDA_DEVICE float bits_to_float(u32 b) { return __uint_as_float(b); }
+MSDA_DEVICE u32 float_to_bits(float f) { return __float_as_uint(f); }
+MSDA_DEVICE double bits_to_double(u32 low, u32 high) { return __hiloint2double(static_cast<int>(high), static_cast<int>(low)); }
+MSDA_DEVICE u64 double_to_bits(double d) { return static_cast<u64>(__double_as_longlong(d)); }
+MSDA_DEVICE float exp_of(float v) { return expf(v); }
+MSDA_DEVICE double exp_of(double v) { return exp(v); }
+
+MSDA_DEVICE float half_to_float(u16 h) {
+    float f;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"(h));
+    return f;
+}
+MSDA_DEVICE u16 float_to_half(float f) {
+    u16 h;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(f));
+    return h;
+}
+// Two floats rounded to a packed pair, `low` in the lower half.
+MSDA_DEVICE u32 floats_to_halves(float low, float high) {
+#if __CUDA_ARCH__ >= 800
+    u32 r;
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(high), "f"(low));
+    return r;
+#else
+    return float_to_half(low) | static_cast<u32>(float_to_half(high)) << 16;
+#endif
+}
+MSDA_DEVICE u16 float_to_bfloat(float f) {
+#if __CUDA_ARCH__ >= 800
+    u16 h;
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(h) : "f"(f));
+    return h;
+#else
+    // Round to nearest even by integers; a NaN keeps its sign and becomes quiet.
+    const u32 b = float_to_bits(f);
+    if ((b & 0x7fffffffu) > 0x7f800000u) return static_cast<u16>(b >> 16 | 0x40u);
+    return static_cast<u16>((b + 0x7fffu + (b >> 16 & 1u)) >> 16);
+#endif
+}
+MSDA_DEVICE u32 floats_to_bfloats(float low, float high) {
+#if __CUDA_ARCH__ >= 800
+    u32 r;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(high), "f"(low));
+    return r;
+#else
+    return float_to_bfloat(low) | static_cast<u32>(float_to_bfloat(high)) << 16;
+#endif
+}
+
+// --- atomic adds to global memory that return nothing (red). Each emits hardware reductions only, never a compare-and-swap loop; what an
+// --- architecture lacks is refused by generator/ before it is emitted.
+MSDA_DEVICE void red_f32(float* p, float v) { asm volatile("red.relaxed.gpu.global.add.f32 [%0], %1;" ::"l"(p), "f"(v) : "memory"); }
+MSDA_DEVICE void red_f64(double* p, double v) {
+#if __CUDA_ARCH__ >= 600
+    asm volatile("red.relaxed.gpu.global.add.f64 [%0], %1;" ::"l"(p), "d"(v) : "memory");
+#else
+    __trap();
+#endif
+}
+// 16 bytes of f32: one vector red from sm_90, four scalars before.
+MSDA_DEVICE void red_f32x4(float* p, float a, float b, float c, float d) {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("red.relaxed.gpu.global.add.v4.f32 [%0], {%1,%2,%3,%4};" ::"l"(p), "f"(a), "f"(b), "f"(c), "f"(d) : "memory");
+#else
+    red_f32(p, a);
+    red_f32(p + 1, b);
+    red_f32(p + 2, c);
+    red_f32(p + 3, d);
+#endif
+}
+MSDA_DEVICE void red_f32x2(float* p, float a, float b) {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("red.relaxed.gpu.global.add.v2.f32 [%0], {%1,%2};" ::"l"(p), "f"(a), "f"(b) : "memory");
+#else
+    red_f32(p, a);
+    red_f32(p + 1, b);
+#endif
+}
+// One packed pair of f16; two-byte values have no scalar hardware red before sm_90 that is not a loop, so pairs it is.
+MSDA_DEVICE void red_f16x2(void* p, u32 pair) {
+#if __CUDA_ARCH__ >= 600
+    asm volatile("red.relaxed.gpu.global.add.noftz.f16x2 [%0], %1;" ::"l"(p), "r"(pair) : "memory");
+#else
+    __trap();
+#endif
+}
+MSDA_DEVICE void red_bf16x2(void* p, u32 pair) {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("red.relaxed.gpu.global.add.noftz.bf16x2 [%0], %1;" ::"l"(p), "r"(pair) : "memory");
+#else
+    __trap();
+#endif
+}
+MSDA_DEVICE void red_f16x8(void* p, Raw<16> r) {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("red.relaxed.gpu.global.add.noftz.v4.f16x2 [%0], {%1,%2,%3,%4};" ::"l"(p), "r"(r.word[0]), "r"(r.word[1]), "r"(r.word[2]), "r"(r.word[3]) : "memory");
+#else
+#pragma unroll
+    for (int i = 0; i < 4; i++) red_f16x2(static_cast<u32*>(p) + i, r.word[i]);
+#endif
+}
+MSDA_DEVICE void red_bf16x8(void* p, Raw<16> r) {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("red.relaxed.gpu.global.add.noftz.v4.bf16x2 [%0], {%1,%2,%3,%4};" ::"l"(p), "r"(r.word[0]), "r"(r.word[1]), "r"(r.word[2]), "r"(r.word[3]) : "memory");
+#else
+#pragma unroll
+    for (int i = 0; i < 4; i++) red_bf16x2(static_cast<u32*>(p) + i, r.word[i]);
+#endif
+}
+
+}  // namespace msda
+
+#endif  // MSDA_EMULATE
