@@ -10,9 +10,9 @@
 
 namespace msda {
 
-// CUDA source: includes of the templates, one Traits struct, one `extern "C" __global__` wrapper a kernel. Byte-identical for the
-// same problem and config under any locale. Compiles with NVRTC (no include path; pass template_files() as its headers) and, behind
-// runtime/emulation/emulation.hpp, with a host C++20 compiler.
+// CUDA source: includes of the templates, one Traits struct, one `extern "C" __global__` wrapper a kernel.
+// Byte-identical for the same problem and config under any locale. Compiles with NVRTC (no include path; pass
+// template_files() as its headers) and, behind runtime/emulation/emulation.hpp, with a host C++20 compiler.
 std::string emit(const Problem& problem, const Config& config);
 
 // A template file, embedded in the library at build time: the name an #include uses, and its text.

@@ -13,15 +13,15 @@ namespace msda {
 
 // What the generator needs to know of a GPU: its silicon, never its name.
 struct Silicon {
-    int capability = 90;                 // 10·major + minor
+    int capability = 90;  // 10·major + minor
     int sm_count = 132;
     std::int64_t l2_bytes = 60 << 20;
-    int bus_width = 0;                   // bits; 0: unknown
-    int shared_per_block = 227 << 10;    // bytes, opt-in limit
-    int shared_per_sm = 228 << 10;       // bytes
+    int bus_width = 0;                 // bits; 0: unknown
+    int shared_per_block = 227 << 10;  // bytes, opt-in limit
+    int shared_per_sm = 228 << 10;     // bytes
     int registers_per_sm = 64 << 10;
     int threads_per_sm = 2048;
-    std::string partition;               // MIG profile, empty for a whole GPU
+    std::string partition;  // MIG profile, empty for a whole GPU
     bool operator==(const Silicon&) const = default;
 };
 
@@ -29,24 +29,25 @@ struct Silicon {
 enum Scatter : int {
     scatter_direct = 0,  // four vector reds a point
     scatter_sorted = 1,  // a block bins its queries' points by pixel in shared memory: one red a pixel
-    scatter_owned = 2,   // a block owns pixels and pulls the points that touch them: one plain write a pixel, no atomics
+    scatter_owned = 2,  // a block owns pixels and pulls the points that touch them: one plain write a pixel, no atomics
 };
 
-// One way to run a problem. Every field is an integer so that a config is a row of a table; 0 is "not used" where a field does not apply.
+// One way to run a problem. Every field is an integer so that a config is a row of a table; 0 is "not used" where a
+// field does not apply.
 struct Config {
-    int tile_width = 16;     // queries a block; with tile_height > 0: columns of a 2-D tile of the query's own level
-    int tile_height = 0;     // rows of that tile; 0: queries in memory order
-    int heads = 1;           // heads a block, adjacent in a warp
-    int lanes = 4;           // lanes that share one (query, head) row; a power of two ≤ 32
-    int vector = 16;         // bytes a lane loads at once; a power of two ≤ 16
-    int split = 1;           // lane groups that share the points of one (query, head)
-    int staging = 0;         // points reach the lanes by 0: shuffles, 1: shared memory
-    int unroll = 4;          // points whose loads are issued together
-    int min_blocks = 0;      // blocks an SM that the register allocation must allow; 0: the compiler's choice
-    int scatter = 0;         // backward: Scatter
-    int threads = 256;       // backward, sorted and owned: threads a block
-    int cells = 1024;        // sorted: cells binned at most a pass; owned: pixels a block owns
-    int levels_per_pass = 1; // sorted: levels binned together
+    int tile_width = 16;      // queries a block; with tile_height > 0: columns of a 2-D tile of the query's own level
+    int tile_height = 0;      // rows of that tile; 0: queries in memory order
+    int heads = 1;            // heads a block, adjacent in a warp
+    int lanes = 4;            // lanes that share one (query, head) row; a power of two ≤ 32
+    int vector = 16;          // bytes a lane loads at once; a power of two ≤ 16
+    int split = 1;            // lane groups that share the points of one (query, head)
+    int staging = 0;          // points reach the lanes by 0: shuffles, 1: shared memory
+    int unroll = 4;           // points whose loads are issued together
+    int min_blocks = 0;       // blocks an SM that the register allocation must allow; 0: the compiler's choice
+    int scatter = 0;          // backward: Scatter
+    int threads = 256;        // backward, sorted and owned: threads a block
+    int cells = 1024;         // sorted: cells binned at most a pass; owned: pixels a block owns
+    int levels_per_pass = 1;  // sorted: levels binned together
 
     bool operator==(const Config&) const = default;
 };

@@ -1,5 +1,5 @@
-// What is to be computed: one problem of multi-scale deformable attention (Zhu et al., "Deformable DETR", ICLR 2021, eq. 3).
-// A Problem says everything that a kernel depends on and nothing about how it is computed (that is Config).
+// What is to be computed: one problem of multi-scale deformable attention (Zhu et al., "Deformable DETR", ICLR 2021,
+// eq. 3). A Problem says everything that a kernel depends on and nothing about how it is computed (that is Config).
 #pragma once
 
 #include <array>
@@ -16,12 +16,13 @@ enum class Pass : std::uint8_t { forward, backward };
 // Element types; e4m3 is allowed for the value of a forward only.
 enum class Type : std::uint8_t { f32, f16, bf16, f64, e4m3 };
 
-// How grad_value is summed: in its own type, in f32 rounded once, bit-equal from run to run, or as exactly as f32 by whatever
-// is fastest.
+// How grad_value is summed: in its own type, in f32 rounded once, bit-equal from run to run, or as exactly as f32 by
+// whatever is fastest.
 enum class Accumulate : std::uint8_t { automatic, native, f32, deterministic };
 
 // Bilinear as grid_sample(align_corners=False, padding zeros); nearest: pixel (floor(x·W), floor(y·H)), 0 outside;
-// rtdetrv2: pixel (trunc(x·W + 0.5), trunc(y·H + 0.5)) clamped per axis, rtdetrv2_square clamps both axes by H − 1 as that model does.
+// rtdetrv2: pixel (trunc(x·W + 0.5), trunc(y·H + 0.5)) clamped per axis, rtdetrv2_square clamps both axes by H − 1 as
+// that model does.
 enum class Sampling : std::uint8_t { bilinear, nearest, rtdetrv2, rtdetrv2_square };
 
 // Where sampling locations come from: given as they are, or computed from references and offsets inside the kernel.
@@ -31,7 +32,8 @@ enum class Reference : std::uint8_t { none, points, boxes, pillars };
 // exact: level sizes and query count are constants of the kernel; family: they are launch arguments.
 enum class Specialise : std::uint8_t { exact, family };
 
-// One level of the feature pyramid: pixels [start, start + height·width) of the S axis. A start of −1 means "after the level before".
+// One level of the feature pyramid: pixels [start, start + height·width) of the S axis. A start of −1 means "after the
+// level before".
 struct Level {
     std::int64_t height = 0;
     std::int64_t width = 0;
@@ -51,26 +53,26 @@ struct Gradients {
 //   value (B, S, M, D) · locations (B, Q, M, ΣP, 2) · weights (B, Q, M, ΣP) · output (B, Q, M, D)
 struct Problem {
     Pass pass = Pass::forward;
-    std::int64_t batch = 1;                      // B ≥ 0
-    std::int64_t queries = 0;                    // Q ≥ 0
-    std::int64_t heads = 8;                      // M ≥ 1
-    std::int64_t head_dim = 32;                  // D ≥ 1
-    std::int64_t pixels = 0;                     // S; 0: the end of the last level in memory
-    std::vector<Level> levels;                   // L ≥ 1, in memory order
-    std::vector<std::int64_t> points = {4};      // P_l of each level, ≥ 1; one entry stands for all levels
-    Type value = Type::f32;                      // also of both its gradients and, unless e4m3, of the output
-    Type location = Type::f32;                   // f32 or the value's type
-    Type weight = Type::f32;                     // f32 or the value's type
-    Type output = Type::f32;                     // the value's type; f16 or bf16 when value is e4m3
+    std::int64_t batch = 1;                  // B ≥ 0
+    std::int64_t queries = 0;                // Q ≥ 0
+    std::int64_t heads = 8;                  // M ≥ 1
+    std::int64_t head_dim = 32;              // D ≥ 1
+    std::int64_t pixels = 0;                 // S; 0: the end of the last level in memory
+    std::vector<Level> levels;               // L ≥ 1, in memory order
+    std::vector<std::int64_t> points = {4};  // P_l of each level, ≥ 1; one entry stands for all levels
+    Type value = Type::f32;                  // also of both its gradients and, unless e4m3, of the output
+    Type location = Type::f32;               // f32 or the value's type
+    Type weight = Type::f32;                 // f32 or the value's type
+    Type output = Type::f32;                 // the value's type; f16 or bf16 when value is e4m3
     Sampling sampling = Sampling::bilinear;
-    bool softmax = false;                        // weights are logits; softmax over ΣP inside the kernel
+    bool softmax = false;  // weights are logits; softmax over ΣP inside the kernel
     Reference reference = Reference::none;
-    std::int64_t reference_levels = 0;           // 1 or L, with a reference
-    std::int64_t pillars = 0;                    // Z, with Reference::pillars
-    Gradients gradients;                         // of a backward
-    Accumulate accumulate = Accumulate::automatic;  // of a backward that computes grad_value
+    std::int64_t reference_levels = 0;                      // 1 or L, with a reference
+    std::int64_t pillars = 0;                               // Z, with Reference::pillars
+    Gradients gradients;                                    // of a backward
+    Accumulate accumulate = Accumulate::automatic;          // of a backward that computes grad_value
     std::array<std::int64_t, 3> value_strides = {0, 0, 0};  // elements between images, pixels, heads; all 0: dense
-    std::int64_t alignment = 16;                 // bytes: the lowest alignment of the tensors' addresses, a power of two ≤ 16
+    std::int64_t alignment = 16;  // bytes: the lowest alignment of the tensors' addresses, a power of two ≤ 16
     Specialise specialise = Specialise::exact;
 
     bool operator==(const Problem&) const = default;
@@ -80,7 +82,8 @@ struct Problem {
     // Elements between images, pixels and heads of value, also where value_strides is all 0.
     std::array<std::int64_t, 3> strides() const;
     bool dense() const { return value_strides == std::array<std::int64_t, 3>{0, 0, 0}; }
-    // True when queries are the pixels of the levels in memory order, as in an encoder: Q = ΣH·W and levels follow each other from 0.
+    // True when queries are the pixels of the levels in memory order, as in an encoder: Q = ΣH·W and levels follow each
+    // other from 0.
     bool encoder_like() const;
     // True when there is nothing to compute (B = 0 or Q = 0).
     bool empty() const { return batch == 0 || queries == 0; }
