@@ -163,6 +163,23 @@ MSDA_DEVICE u32 floats_to_bfloats(float low, float high) {
 #endif
 }
 
+// Two e4m3 numbers (bias 7, no infinities, 0x7f is NaN) widened; `low` is the lower byte.
+MSDA_DEVICE void fp8_pair_to_floats(u16 pair, float& low, float& high) {
+#if __CUDA_ARCH__ >= 890
+    u32 halves;
+    asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(halves) : "h"(pair));
+    low = half_to_float(static_cast<u16>(halves));
+    high = half_to_float(static_cast<u16>(halves >> 16));
+#else
+    // Exponent and mantissa moved to where f32 has them, then scaled by 2^120: right for subnormals too.
+    const u32 l = pair & 0xffu, h = pair >> 8;
+    low = bits_to_float((l & 0x80u) << 24 | (l & 0x7fu) << 20) * 1.329227995784916e36f;
+    high = bits_to_float((h & 0x80u) << 24 | (h & 0x7fu) << 20) * 1.329227995784916e36f;
+    if ((l & 0x7fu) == 0x7fu) low = bits_to_float(0x7fffffffu);
+    if ((h & 0x7fu) == 0x7fu) high = bits_to_float(0x7fffffffu);
+#endif
+}
+
 // --- atomic adds to global memory that return nothing (red). Each emits hardware reductions only, never a compare-and-swap loop; what an
 // --- architecture lacks is refused by generator/ before it is emitted.
 MSDA_DEVICE void red_f32(float* p, float v) { asm volatile("red.relaxed.gpu.global.add.f32 [%0], %1;" ::"l"(p), "f"(v) : "memory"); }

@@ -1,0 +1,113 @@
+// From a sampling location to the pixels it touches: the half-pixel rule, the border rule and the corner weights, once for all kernels.
+#pragma once
+
+#include "shape.cuh"
+
+namespace msda {
+
+constexpr int bilinear = 0, nearest = 1, rtdetrv2 = 2, rtdetrv2_square = 3;
+
+// The four (or one) pixels of a point. Corner c is pixel (x0 + c % 2, y0 + c / 2); bit c of `valid` says that it lies inside the map.
+// A point that takes no part (−1 < x_im < W fails, NaN included) has no valid corner and x0 = y0 = 0.
+template <class A>
+struct Footprint {
+    int x0, y0;
+    A lx, ly;
+    u32 valid;
+};
+
+// x_im = fma(x, W, −0.5), rounded once; every path and the oracle start from this same number.
+template <class A>
+MSDA_DEVICE A image_coordinate(A location, int size) {
+    return fused_multiply_add(location, static_cast<A>(size), static_cast<A>(-0.5));
+}
+
+template <class A>
+MSDA_DEVICE Footprint<A> bilinear_footprint(A x_im, A y_im, int w, int h) {
+    Footprint<A> f = {0, 0, 0, 0, 0};
+    if (x_im > A(-1) && x_im < static_cast<A>(w) && y_im > A(-1) && y_im < static_cast<A>(h)) {
+        const A fx = floor_of(x_im), fy = floor_of(y_im);
+        f.x0 = static_cast<int>(fx);
+        f.y0 = static_cast<int>(fy);
+        f.lx = x_im - fx;
+        f.ly = y_im - fy;
+        const u32 columns = (f.x0 >= 0 ? 1u : 0u) | (f.x0 + 1 < w ? 2u : 0u);
+        f.valid = (f.y0 >= 0 ? columns : 0u) | (f.y0 + 1 < h ? columns << 2 : 0u);
+    }
+    return f;
+}
+
+// nearest: floor, 0 outside. rtdetrv2: trunc(x·W + 0.5) clamped to the map (for `square` both axes by H − 1, as that model does).
+template <int Sampling, class A>
+MSDA_DEVICE Footprint<A> discrete_footprint(A x, A y, int w, int h) {
+    Footprint<A> f = {0, 0, 0, 0, 0};
+    if constexpr (Sampling == nearest) {
+        const A px = floor_of(x * static_cast<A>(w)), py = floor_of(y * static_cast<A>(h));
+        if (px >= A(0) && px < static_cast<A>(w) && py >= A(0) && py < static_cast<A>(h)) {
+            f.x0 = static_cast<int>(px);
+            f.y0 = static_cast<int>(py);
+            f.valid = 1;
+        }
+    } else {
+        const A px = fused_multiply_add(x, static_cast<A>(w), A(0.5)), py = fused_multiply_add(y, static_cast<A>(h), A(0.5));
+        const int right = (Sampling == rtdetrv2_square ? h : w) - 1, bottom = h - 1;
+        // Clamped while still a floating number, so that no unchecked value is ever converted; NaN takes no part.
+        if (px == px && py == py && right < w) {
+            f.x0 = px <= A(0) ? 0 : px >= static_cast<A>(right) ? right : static_cast<int>(px);
+            f.y0 = py <= A(0) ? 0 : py >= static_cast<A>(bottom) ? bottom : static_cast<int>(py);
+            f.valid = 1;
+        }
+    }
+    return f;
+}
+
+template <class A>
+MSDA_DEVICE void corner_weights(A lx, A ly, A scale, A* w) {
+    const A top = (A(1) - ly) * scale, bottom = ly * scale;
+    w[0] = (A(1) - lx) * top;
+    w[1] = lx * top;
+    w[2] = (A(1) - lx) * bottom;
+    w[3] = lx * bottom;
+}
+
+// A point as a lane prepared it for its group: where its first corner lies, what each corner weighs (0 where it is not valid).
+template <class A, int Corners>
+struct Prepared {
+    int pixel;  // start + y0·W + x0, also where that corner is outside the map
+    A weight[Corners];
+    u32 valid;
+};
+
+// Reads point `p` of row `row` and prepares it; `active` false gives a point that takes no part.
+template <class T, class Shape, class A, int Corners>
+MSDA_DEVICE Prepared<A, Corners> prepare_point(const Shape& shape, const void* locations, const void* weights, i64 row, int p, bool active) {
+    Prepared<A, Corners> out;
+    const int l = T::level_of(p);
+    const int w = shape.width(l), h = shape.height(l);
+    A xy[2] = {A(2), A(2)}, scale = 0;
+    if (active) {
+        const i64 at = row * T::points + p;
+        typename AccumulatorOf<typename T::location_t>::type pair[2];
+        load_pair<typename T::location_t, T::alignment>(static_cast<const char*>(locations) + at * 2 * sizeof(typename T::location_t), pair);
+        xy[0] = static_cast<A>(pair[0]);
+        xy[1] = static_cast<A>(pair[1]);
+        scale = static_cast<A>(load_number<typename T::weight_t>(static_cast<const char*>(weights) + at * sizeof(typename T::weight_t)));
+    }
+    if constexpr (Corners == 4) {
+        const Footprint<A> f = bilinear_footprint(image_coordinate(xy[0], w), image_coordinate(xy[1], h), w, h);
+        corner_weights(f.lx, f.ly, scale, out.weight);
+        out.valid = active ? f.valid : 0;
+        out.pixel = shape.start(l) + f.y0 * w + f.x0;
+    } else {
+        const Footprint<A> f = discrete_footprint<T::sampling>(xy[0], xy[1], w, h);
+        out.weight[0] = scale;
+        out.valid = active ? f.valid : 0;
+        out.pixel = shape.start(l) + f.y0 * w + f.x0;
+    }
+#pragma unroll
+    for (int c = 0; c < Corners; c++)
+        if (!(out.valid >> c & 1)) out.weight[c] = 0;
+    return out;
+}
+
+}  // namespace msda

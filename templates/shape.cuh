@@ -1,0 +1,91 @@
+// Sizes of a problem as the kernels see them, and which (image, query, head) each thread works on.
+// Two kinds of shape share one interface of member functions: an `exact` kernel's is emitted as constants, a `family` kernel's is FamilyShape,
+// a launch argument. generator/plan.cpp writes FamilyShape's bytes and must keep its order of fields.
+#pragma once
+
+#include "number.cuh"
+
+namespace msda {
+
+template <int L>
+struct FamilyShape {
+    i64 stride_image_, stride_pixel_, stride_head_;  // elements of value
+    int batch_, queries_, pixels_, tiles_;
+    int height_[L], width_[L], start_[L];
+    int tile_first_[L], tiles_across_[L];
+
+    MSDA_DEVICE i64 stride_image() const { return stride_image_; }
+    MSDA_DEVICE i64 stride_pixel() const { return stride_pixel_; }
+    MSDA_DEVICE i64 stride_head() const { return stride_head_; }
+    MSDA_DEVICE int batch() const { return batch_; }
+    MSDA_DEVICE int queries() const { return queries_; }
+    MSDA_DEVICE int pixels() const { return pixels_; }
+    // Blocks that cover the queries of one image and head group.
+    MSDA_DEVICE int tiles() const { return tiles_; }
+    MSDA_DEVICE int height(int l) const { return height_[l]; }
+    MSDA_DEVICE int width(int l) const { return width_[l]; }
+    MSDA_DEVICE int start(int l) const { return start_[l]; }
+    // First tile of level l, and tiles side by side in it, for 2-D tiles.
+    MSDA_DEVICE int tile_first(int l) const { return tile_first_[l]; }
+    MSDA_DEVICE int tiles_across(int l) const { return tiles_across_[l]; }
+};
+
+// Query number `i` of tile `tile`, or −1 past the edge. 1-D: consecutive queries. 2-D: a rectangle of the query's own level, which keeps the
+// pixels that neighbouring queries sample in L1 (encoders: ddetr-enc f16 57 -> 54 µs).
+template <class T, class Shape>
+MSDA_DEVICE int query_of(const Shape& shape, int tile, int i) {
+    if constexpr (T::tile_height == 0) {
+        const int q = tile * T::tile_width + i;
+        return q < shape.queries() ? q : -1;
+    } else {
+        int first = 0, across = shape.tiles_across(0), h = shape.height(0), w = shape.width(0), start = shape.start(0);
+#pragma unroll
+        for (int l = 1; l < T::levels; l++)
+            if (tile >= shape.tile_first(l)) {
+                first = shape.tile_first(l);
+                across = shape.tiles_across(l);
+                h = shape.height(l);
+                w = shape.width(l);
+                start = shape.start(l);
+            }
+        const int row = (tile - first) / across, column = (tile - first) - row * across;
+        const int y = row * T::tile_height + i / T::tile_width, x = column * T::tile_width + i % T::tile_width;
+        return y < h && x < w ? start + y * w + x : -1;
+    }
+}
+
+// What one thread of a row-wise kernel (forward, direct backward) works on. A row is the D channels of one (image, query, head); `lanes` lanes
+// share it, `split` such groups share its points. Adjacent in a warp: lanes, then heads, then splits, then queries. Heads adjacent in a warp
+// matter: 64-byte rows of an even and an odd head lie in opposite halves of a 128-byte line and so fill both halves of the L1 data banks.
+template <class T>
+struct Row {
+    int image, query, head, lane, part, slice;
+    bool active;
+
+    template <class Shape>
+    MSDA_DEVICE explicit Row(const Shape& shape) {
+        constexpr int head_blocks = (T::heads + T::block_heads - 1) / T::block_heads;
+        int group = thread_index() / T::lanes;
+        lane = thread_index() % T::lanes;
+        const int head_in_block = group % T::block_heads;
+        group /= T::block_heads;
+        part = group % T::split;
+        u32 block = block_index();
+        slice = block % T::slices;
+        block /= T::slices;
+        const u32 tile = block % static_cast<u32>(shape.tiles());
+        block /= static_cast<u32>(shape.tiles());
+        head = static_cast<int>(block % head_blocks) * T::block_heads + head_in_block;
+        image = static_cast<int>(block / head_blocks);
+        query = query_of<T>(shape, static_cast<int>(tile), group / T::split);
+        active = query >= 0 && head < T::heads;
+        if (!active) query = 0, head = 0;
+    }
+    // Index of the row among (B, Q, M).
+    template <class Shape>
+    MSDA_DEVICE i64 index(const Shape& shape) const {
+        return (static_cast<i64>(image) * shape.queries() + query) * T::heads + head;
+    }
+};
+
+}  // namespace msda
