@@ -1,0 +1,50 @@
+// Loading and saving of database files over the FileSystem seam.
+#include "tuning_db/database_file.hpp"
+
+#include <fmt/format.h>
+
+#include "msda/error.hpp"
+
+namespace msda {
+namespace {
+
+constexpr mode_t readable_by_all = 0644;  // a site layer is read by every user of a cluster
+
+[[noreturn]] void fail(const std::string& what, const std::string& path, const std::error_code& error) {
+    throw Error(Code::io_failed, fmt::format("cannot {} {}: {}", what, path, error.message()));
+}
+
+}  // namespace
+
+ParsedDatabase load_database(const FileSystem& files, const std::string& path) {
+    std::string text;
+    if (const auto error = files.read(path, text, Trust::anybody, largest_database)) fail("read", path, error);
+    return parse_database(text, path);
+}
+
+Database save_database(const FileSystem& files, const std::string& path, const Database& database) {
+    const std::string directory = directory_of(path);
+    if (const auto error = files.make_directories(directory, 0755)) fail("make the directory of", path, error);
+    FileLock lock;
+    // Some network file systems have no locks; writing goes on there, and only writers within the same instant can miss
+    // each other's records.
+    (void)files.lock_directory(directory, lock);
+
+    std::string old_text;
+    Database merged = database;
+    const auto error = files.read(path, old_text, Trust::anybody, largest_database);
+    if (error && error != std::errc::no_such_file_or_directory) fail("read", path, error);
+    if (!error) {
+        const ParsedDatabase old = parse_database(old_text, path);
+        merged.merge(old.database);
+        if (!old.complaints.empty())
+            if (const auto kept = files.write_atomically(path + ".damaged", old_text, readable_by_all))
+                fail("keep the damaged lines in", path + ".damaged", kept);
+    }
+    const std::string text = to_text(merged);
+    if (text != old_text)
+        if (const auto failed = files.write_atomically(path, text, readable_by_all)) fail("write", path, failed);
+    return merged;
+}
+
+}  // namespace msda

@@ -1,0 +1,94 @@
+// Lookup of a config, most specific first; every tie is broken by the records' own order so that all nodes agree.
+#include "tuning_db/lookup.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "msda/error.hpp"
+#include "tuning_db/check.hpp"
+#include "tuning_db/family.hpp"
+
+namespace msda {
+namespace {
+
+// A config tuned for a problem 8 times smaller or larger says less than the heuristic, which sees the actual size.
+constexpr double farthest = 3.0;
+
+bool wants_heuristic(const Problem& problem) {
+    return problem.pass == Pass::backward && problem.accumulate == Accumulate::deterministic;
+}
+
+// Another chip of the same capability: a GPU with other SM count or a partition, but nothing simulated for a real one.
+bool same_family(const SiliconKey& a, const SiliconKey& b) {
+    return a.capability == b.capability && (a.partition == simulated_partition) == (b.partition == simulated_partition);
+}
+
+double sm_distance(const SiliconKey& a, const SiliconKey& b) {
+    return std::abs(std::log2(std::max(a.sm_count, 1)) - std::log2(std::max(b.sm_count, 1)));
+}
+
+}  // namespace
+
+void View::add(const Record& record, const std::string& source) {
+    Database::Key key{record.problem, record.silicon};
+    if (entries_.contains(key)) return;
+    const auto [at, added] = entries_.emplace(std::move(key), Entry{record, source, {}});
+    try {
+        at->second.problem = parse_problem(record.problem);
+        families_[family_of(at->second.problem)].push_back(&at->second);
+    } catch (const Error& error) {
+        complaints_.push_back(fmt::format("{}: record not used: {}", source, error.what()));
+    }
+}
+
+std::vector<View::Ranked> View::ranked(const Problem& problem, const Silicon& silicon, bool same_silicon) const {
+    const auto family = families_.find(family_of(problem));
+    if (family == families_.end()) return {};
+    const SiliconKey here = key_of(silicon);
+    std::vector<Ranked> found;
+    for (const Entry* entry : family->second) {
+        const SiliconKey& there = entry->record.silicon;
+        if (same_silicon ? there != here : there == here || !same_family(there, here)) continue;
+        const double far = distance(problem, entry->problem) + (same_silicon ? 0 : sm_distance(here, there));
+        if (far <= farthest) found.push_back({far, entry});
+    }
+    std::ranges::sort(found, [](const Ranked& a, const Ranked& b) {
+        if (a.distance != b.distance) return a.distance < b.distance;
+        return better(a.entry->record, b.entry->record);
+    });
+    return found;
+}
+
+Choice View::choose(const Problem& problem, const Silicon& silicon,
+                    const std::function<void(const std::string&)>& warn) const {
+    const auto attempt = [&](const Entry& entry, const char* how, double far, Choice& choice) {
+        std::string why;
+        const std::optional<Config> config = usable_config(entry.record, problem, silicon, why);
+        if (config) choice = {*config, how, far, entry.source};
+        // A neighbour that does not fit this problem is no fault of the record; one that fits no problem of its own is.
+        else if (problem == entry.problem || !usable_config(entry.record, entry.problem, silicon, why))
+            warn(fmt::format("{}: record of '{}' not used: {}", entry.source, entry.record.problem, why));
+        return config.has_value();
+    };
+    Choice choice;
+    if (!wants_heuristic(problem)) {
+        const auto exact = entries_.find({canonical(problem), key_of(silicon)});
+        if (exact != entries_.end() && exact->second.problem == problem && attempt(exact->second, "exact", 0, choice))
+            return choice;
+        for (const Ranked& near : ranked(problem, silicon, true))
+            if (near.entry->problem != problem && attempt(*near.entry, "nearest", near.distance, choice)) return choice;
+        for (const Ranked& near : ranked(problem, silicon, false))
+            if (attempt(*near.entry, "family", near.distance, choice)) return choice;
+    }
+    return {default_config(problem, silicon), "heuristic", 0, {}};
+}
+
+Database View::database() const {
+    Database database;
+    for (const auto& [key, entry] : entries_) database.add(entry.record);
+    return database;
+}
+
+}  // namespace msda

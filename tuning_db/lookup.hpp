@@ -1,0 +1,44 @@
+// The search in the effective view: exact, nearest size, other silicon of the capability, heuristic.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tuning_db/layers.hpp"
+
+namespace msda {
+
+// Records indexed for lookup. Records of higher layers are added first and hide the same key in lower ones.
+class View {
+  public:
+    void add(const Record& record, const std::string& source);
+
+    // As Layers::choose; `warn` gets one sentence for each record that is passed over.
+    Choice choose(const Problem& problem, const Silicon& silicon,
+                  const std::function<void(const std::string&)>& warn) const;
+
+    Database database() const;
+
+    // Records whose problem text this version cannot read: they are kept and merged, and never chosen.
+    const std::vector<std::string>& complaints() const { return complaints_; }
+
+  private:
+    struct Entry {
+        Record record;
+        std::string source;
+        Problem problem;
+    };
+    struct Ranked {
+        double distance;
+        const Entry* entry;
+    };
+    std::vector<Ranked> ranked(const Problem& problem, const Silicon& silicon, bool same_silicon) const;
+
+    std::map<Database::Key, Entry> entries_;
+    std::map<std::string, std::vector<const Entry*>> families_;
+    std::vector<std::string> complaints_;
+};
+
+}  // namespace msda

@@ -1,0 +1,210 @@
+// JSON of a record: strict on reading, byte-stable on writing.
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "msda/error.hpp"
+#include "tuning_db/record.hpp"
+#include "tuning_db/schema.hpp"
+
+namespace msda {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::size_t longest_line = std::size_t{1} << 20;  // a problem of 1000 levels needs 40 KiB
+constexpr int deepest = 6;                                  // a record needs 3
+
+[[noreturn]] void refuse(const std::string& why) { throw Error(Code::bad_file, why); }
+
+Json figures_json(const Figures& figures) {
+    Json json = {{"cold", Json::object()}, {"warm", Json::object()}};
+    for (const auto& [kind, us] : figures.cold) json["cold"][kind] = us;
+    for (const auto& [kind, us] : figures.warm) json["warm"][kind] = us;
+    return json;
+}
+
+Json record_json(const Record& r) {
+    return {{"candidates", r.candidates},
+            {"clocks", {{"memory_mhz", r.memory_mhz}, {"sm_mhz", r.sm_mhz}}},
+            {"command", r.command},
+            {"config", r.config},
+            {"date", r.date},
+            {"default_time", figures_json(r.default_time)},
+            {"default_us", r.default_us},
+            {"driver", r.driver},
+            {"generator", r.generator},
+            {"gpu", r.gpu},
+            {"mad_us", r.mad_us},
+            {"nvrtc", r.nvrtc},
+            {"policy", r.policy},
+            {"problem", r.problem},
+            {"samples", r.samples},
+            {"silicon",
+             {{"bus_width", r.silicon.bus_width},
+              {"capability", r.silicon.capability},
+              {"l2_bytes", r.silicon.l2_bytes},
+              {"partition", r.silicon.partition},
+              {"sm_count", r.silicon.sm_count}}},
+            {"time", figures_json(r.time)},
+            {"time_us", r.time_us}};
+}
+
+std::string text_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+std::string digest_of(const Json& json) {
+    const std::string text = text_of(json);
+    const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
+    return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+}
+
+// The parser must not be led into deep recursion by a hostile line, so brackets are counted before it sees any.
+void check_size_and_depth(std::string_view line) {
+    if (line.size() > longest_line) refuse(fmt::format("longer than {} bytes", longest_line));
+    int depth = 0;
+    bool quoted = false;
+    for (std::size_t i = 0; i < line.size(); i++) {
+        const char c = line[i];
+        if (quoted && c == '\\')
+            i++;
+        else if (c == '"')
+            quoted = !quoted;
+        else if (!quoted && (c == '{' || c == '[') && ++depth > deepest)
+            refuse(fmt::format("nested deeper than {}", deepest));
+        else if (!quoted && (c == '}' || c == ']'))
+            depth--;
+    }
+}
+
+// An object whose keys are taken one by one, so that what is missing, unknown or of the wrong kind is named.
+class Fields {
+  public:
+    Fields(const Json& object, std::string name) : object_(object), name_(std::move(name)) {
+        if (!object.is_object()) refuse(fmt::format("{}: expected an object", name_));
+        for (const auto& item : object.items()) left_.insert(item.key());
+    }
+    const Json& take(const std::string& key) {
+        const auto at = object_.find(key);
+        if (at == object_.end()) refuse(fmt::format("{}: '{}' is missing", name_, key));
+        left_.erase(key);
+        return *at;
+    }
+    std::string text(const std::string& key) {
+        const Json& value = take(key);
+        if (!value.is_string()) refuse(fmt::format("{}: '{}' is not a string", name_, key));
+        return value.get<std::string>();
+    }
+    std::int64_t integer(const std::string& key, std::int64_t low, std::int64_t high) {
+        const Json& value = take(key);
+        if (!value.is_number_integer() || value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX ||
+            value.get<std::int64_t>() < low || value.get<std::int64_t>() > high)
+            refuse(fmt::format("{}: '{}' is no integer from {} to {}", name_, key, low, high));
+        return value.get<std::int64_t>();
+    }
+    int count(const std::string& key) { return static_cast<int>(integer(key, 0, INT32_MAX)); }
+    double time(const std::string& key, bool zero_allowed = false) {
+        const Json& value = take(key);
+        const double us = value.is_number() ? value.get<double>() : -1;
+        if (!std::isfinite(us) || us < 0 || (us == 0 && !zero_allowed))
+            refuse(fmt::format("{}: '{}' is no positive time", name_, key));
+        return us;
+    }
+    void finish() const {
+        if (!left_.empty()) refuse(fmt::format("{}: unknown key '{}'", name_, *left_.begin()));
+    }
+
+  private:
+    const Json& object_;
+    std::string name_;
+    std::set<std::string> left_;
+};
+
+std::map<std::string, double> times_by_kind(const Json& json, const std::string& name) {
+    std::map<std::string, double> times;
+    Fields fields(json, name);
+    for (const auto& item : json.items()) times.emplace(item.key(), fields.time(item.key()));
+    return times;
+}
+
+Figures parse_figures(const Json& json, const std::string& name) {
+    Fields fields(json, name);
+    Figures figures{times_by_kind(fields.take("cold"), name + ".cold"),
+                    times_by_kind(fields.take("warm"), name + ".warm")};
+    fields.finish();
+    return figures;
+}
+
+SiliconKey parse_silicon(const Json& json) {
+    Fields fields(json, "silicon");
+    SiliconKey key{.capability = fields.count("capability"),
+                   .sm_count = fields.count("sm_count"),
+                   .l2_bytes = fields.integer("l2_bytes", 0, INT64_MAX),
+                   .bus_width = fields.count("bus_width"),
+                   .partition = fields.text("partition")};
+    fields.finish();
+    return key;
+}
+
+std::map<std::string, std::int64_t> parse_config_table(const Json& json) {
+    Fields fields(json, "config");
+    std::map<std::string, std::int64_t> table;
+    for (const auto& item : json.items()) table.emplace(item.key(), fields.integer(item.key(), INT64_MIN, INT64_MAX));
+    return table;
+}
+
+Record parse_record(const Json& json) {
+    Fields fields(json, "record");
+    Record r;
+    r.problem = fields.text("problem");
+    r.silicon = parse_silicon(fields.take("silicon"));
+    r.config = parse_config_table(fields.take("config"));
+    r.time_us = fields.time("time_us");
+    r.default_us = fields.time("default_us");
+    r.mad_us = fields.time("mad_us", true);
+    r.time = parse_figures(fields.take("time"), "time");
+    r.default_time = parse_figures(fields.take("default_time"), "default_time");
+    r.samples = fields.integer("samples", 0, INT64_MAX);
+    r.policy = fields.count("policy");
+    r.candidates = fields.count("candidates");
+    Fields clocks(fields.take("clocks"), "clocks");
+    r.sm_mhz = clocks.count("sm_mhz");
+    r.memory_mhz = clocks.count("memory_mhz");
+    clocks.finish();
+    r.gpu = fields.text("gpu");
+    r.driver = fields.text("driver");
+    r.nvrtc = fields.text("nvrtc");
+    r.generator = fields.text("generator");
+    r.date = fields.text("date");
+    r.command = fields.text("command");
+    fields.finish();
+    return r;
+}
+
+}  // namespace
+
+std::string digest(const Record& record) { return digest_of(record_json(record)); }
+
+std::string to_line(const Record& record) {
+    Json json = record_json(record);
+    json["digest"] = digest_of(json);
+    return text_of(json);
+}
+
+Record parse_line(std::string_view line, int schema) {
+    check_size_and_depth(line);
+    Json json = Json::parse(line, nullptr, false);
+    if (json.is_discarded()) refuse("not valid JSON");
+    if (!json.is_object()) refuse("not a JSON object");
+    if (json.contains("digest")) {
+        const Json stated = json["digest"];
+        json.erase("digest");
+        if (!stated.is_string() || stated.get<std::string>() != digest_of(json))
+            refuse("content does not fit its digest (after an edit by hand, remove the digest)");
+    }
+    return parse_record(schema < current_schema ? migrate(std::move(json), schema) : json);
+}
+
+}  // namespace msda
