@@ -9,7 +9,7 @@
 
 #include "msda/problem.hpp"
 
-namespace msda {
+namespace [[gnu::visibility("default")]] msda {
 
 // What the generator needs to know of a GPU: its silicon, never its name.
 struct Silicon {

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-namespace msda {
+namespace [[gnu::visibility("default")]] msda {
 
 // What kind of thing went wrong; the numbers are part of the C ABI and of the command's exit codes, never renumber.
 enum class Code : std::uint8_t {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace msda {
+namespace [[gnu::visibility("default")]] msda {
 
 enum class Pass : std::uint8_t { forward, backward };
 

@@ -13,7 +13,7 @@
 #include "msda/error.hpp"
 #include "msda/problem.hpp"
 
-namespace msda {
+namespace [[gnu::visibility("default")]] msda {
 
 // A CUstream or cudaStream_t; nullptr is the legacy default stream.
 using Stream = void*;

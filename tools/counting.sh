@@ -1,0 +1,41 @@
+# shellcheck shell=bash
+# Counts test results over several runs; sourced by tools/test and .ci/run.
+passed=0 failed=0 skipped=0
+
+# run_cases COMMAND...: runs a doctest program and adds the counts of its last "[msda] passed=N failed=N skipped=N" line.
+# A program that ends without that line, or badly with no case failed, counts as one failure.
+run_cases() {
+    local log status=0
+    log="$(mktemp)"
+    "$@" </dev/null 2>&1 | tee "$log" || status=$?
+    if [[ "$(grep -a '^\[msda\] passed=' "$log" | tail -n 1)" =~ passed=([0-9]+)\ failed=([0-9]+)\ skipped=([0-9]+) ]]; then
+        ((passed += BASH_REMATCH[1], failed += BASH_REMATCH[2], skipped += BASH_REMATCH[3])) || true
+        if ((status != 0 && BASH_REMATCH[2] == 0)); then
+            printf 'FAILED (exit status %d): %s\n' "$status" "$*"
+            ((failed += 1))
+        fi
+    else
+        printf 'FAILED (ended early, exit status %d): %s\n' "$status" "$*"
+        ((failed += 1))
+    fi
+    rm -f "$log"
+}
+
+# run_script COMMAND...: one test; exit status 0 passes, 77 skips, any other fails and shows what was printed.
+run_script() {
+    local log status=0 start=$SECONDS
+    log="$(mktemp)"
+    "$@" </dev/null >"$log" 2>&1 || status=$?
+    case "$status" in
+        0) ((passed += 1)); printf 'passed: %s (%d s)\n' "$*" $((SECONDS - start)) ;;
+        77) ((skipped += 1)); printf 'skipped: %s: %s\n' "$*" "$(tail -n 1 "$log")" ;;
+        *) ((failed += 1)); cat "$log"; printf 'FAILED (exit status %d): %s\n' "$status" "$*" ;;
+    esac
+    rm -f "$log"
+}
+
+# closing_line: prints "N passed, N failed, N skipped" and returns whether all is well (something ran, nothing failed).
+closing_line() {
+    printf '%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
+    ((failed == 0 && passed > 0))
+}
