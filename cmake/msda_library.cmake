@@ -7,6 +7,11 @@ set_target_properties(msda_library PROPERTIES
     LINKER_LANGUAGE CXX
     VERSION ${PROJECT_VERSION}
     SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+if(BUILD_SHARED_LIBS)
+    # Only public names leave the library: no instantiation of fmt or of the standard library.
+    target_link_options(msda_library PRIVATE "LINKER:--version-script=${PROJECT_SOURCE_DIR}/cmake/msda.map")
+    set_target_properties(msda_library PROPERTIES LINK_DEPENDS "${PROJECT_SOURCE_DIR}/cmake/msda.map")
+endif()
 target_compile_features(msda_library PUBLIC cxx_std_20)
 target_include_directories(msda_library INTERFACE
     "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/generator/include>"
