@@ -8,6 +8,12 @@
 #define MSDA_DEVICE __device__ __forceinline__
 // Names the entry points to the emulation; nothing on the device.
 #define MSDA_ENTRY(name)
+// A launch argument that is read where it lies, in constant memory.
+#if __CUDA_ARCH__ >= 700
+#define MSDA_GRID_CONSTANT __grid_constant__
+#else
+#define MSDA_GRID_CONSTANT
+#endif
 
 namespace msda {
 

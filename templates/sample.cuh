@@ -37,7 +37,8 @@ MSDA_DEVICE Footprint<A> bilinear_footprint(A x_im, A y_im, int w, int h) {
     return f;
 }
 
-// nearest: floor, 0 outside. rtdetrv2: trunc(x·W + 0.5) clamped to the map (for `square` both axes by H − 1, as that model does).
+// nearest: floor, 0 outside. rtdetrv2: trunc(x·W + 0.5) clamped to the map (`square`: both axes by H − 1, as that model
+// does; where the map is narrower than high its own edge still holds, for there the model reads outside).
 template <int Sampling, class A>
 MSDA_DEVICE Footprint<A> discrete_footprint(A x, A y, int w, int h) {
     Footprint<A> f = {0, 0, 0, 0, 0};
@@ -50,9 +51,9 @@ MSDA_DEVICE Footprint<A> discrete_footprint(A x, A y, int w, int h) {
         }
     } else {
         const A px = fused_multiply_add(x, static_cast<A>(w), A(0.5)), py = fused_multiply_add(y, static_cast<A>(h), A(0.5));
-        const int right = (Sampling == rtdetrv2_square ? h : w) - 1, bottom = h - 1;
+        const int right = (Sampling == rtdetrv2_square && h < w ? h : w) - 1, bottom = h - 1;
         // Clamped while still a floating number, so that no unchecked value is ever converted; NaN takes no part.
-        if (px == px && py == py && right < w) {
+        if (px == px && py == py) {
             f.x0 = px <= A(0) ? 0 : px >= static_cast<A>(right) ? right : static_cast<int>(px);
             f.y0 = py <= A(0) ? 0 : py >= static_cast<A>(bottom) ? bottom : static_cast<int>(py);
             f.valid = 1;
@@ -78,36 +79,60 @@ struct Prepared {
     u32 valid;
 };
 
-// Reads point `p` of row `row` and prepares it; `active` false gives a point that takes no part.
-template <class T, class Shape, class A, int Corners>
-MSDA_DEVICE Prepared<A, Corners> prepare_point(const Shape& shape, const void* locations, const void* weights, i64 row, int p, bool active) {
-    Prepared<A, Corners> out;
-    const int l = T::level_of(p);
-    const int w = shape.width(l), h = shape.height(l);
-    A xy[2] = {A(2), A(2)}, scale = 0;
+// A point as it was read: location and weight in the accumulator's type. One that takes no part lies outside every map.
+template <class A>
+struct ReadPoint {
+    A x = A(2), y = A(2), weight = 0;
+    bool active = false;
+};
+
+// Reads point `p` of row `row`; `active` false reads nothing.
+template <class T, class A>
+MSDA_DEVICE ReadPoint<A> read_point(const void* locations, const void* weights, i64 row, int p, bool active) {
+    ReadPoint<A> out;
+    out.active = active;
     if (active) {
         const i64 at = row * T::points + p;
         typename AccumulatorOf<typename T::location_t>::type pair[2];
-        load_pair<typename T::location_t, T::alignment>(static_cast<const char*>(locations) + at * 2 * sizeof(typename T::location_t), pair);
-        xy[0] = static_cast<A>(pair[0]);
-        xy[1] = static_cast<A>(pair[1]);
-        scale = static_cast<A>(load_number<typename T::weight_t>(static_cast<const char*>(weights) + at * sizeof(typename T::weight_t)));
+        load_pair<typename T::location_t, T::alignment>(static_cast<const char*>(locations) + at * 2 * static_cast<i64>(sizeof(typename T::location_t)), pair);
+        out.x = static_cast<A>(pair[0]);
+        out.y = static_cast<A>(pair[1]);
+        out.weight = static_cast<A>(load_number<typename T::weight_t>(static_cast<const char*>(weights) + at * static_cast<i64>(sizeof(typename T::weight_t))));
     }
-    if constexpr (Corners == 4) {
-        const Footprint<A> f = bilinear_footprint(image_coordinate(xy[0], w), image_coordinate(xy[1], h), w, h);
-        corner_weights(f.lx, f.ly, scale, out.weight);
-        out.valid = active ? f.valid : 0;
-        out.pixel = shape.start(l) + f.y0 * w + f.x0;
-    } else {
-        const Footprint<A> f = discrete_footprint<T::sampling>(xy[0], xy[1], w, h);
-        out.weight[0] = scale;
-        out.valid = active ? f.valid : 0;
-        out.pixel = shape.start(l) + f.y0 * w + f.x0;
-    }
+    return out;
+}
+
+template <class T, class Shape, class A>
+MSDA_DEVICE Footprint<A> footprint_of(const Shape& shape, const ReadPoint<A>& p, int l) {
+    const int w = shape.width(l), h = shape.height(l);
+    Footprint<A> f;
+    if constexpr (T::sampling == bilinear) f = bilinear_footprint(image_coordinate(p.x, w), image_coordinate(p.y, h), w, h);
+    else f = discrete_footprint<T::sampling>(p.x, p.y, w, h);
+    if (!p.active) f.valid = 0;
+    return f;
+}
+
+template <class T, class Shape, class A, int Corners>
+MSDA_DEVICE Prepared<A, Corners> prepare(const Shape& shape, const ReadPoint<A>& p, const Footprint<A>& f, int l) {
+    Prepared<A, Corners> out;
+    if constexpr (Corners == 4) corner_weights(f.lx, f.ly, p.weight, out.weight);
+    else out.weight[0] = p.weight;
+    out.valid = f.valid;
+    out.pixel = shape.start(l) + f.y0 * shape.width(l) + f.x0;
 #pragma unroll
     for (int c = 0; c < Corners; c++)
-        if (!(out.valid >> c & 1)) out.weight[c] = 0;
+        if (!(f.valid >> c & 1)) out.weight[c] = 0;
     return out;
+}
+
+// Writes the gradients of point `at` that are wanted.
+template <class T, class G>
+MSDA_DEVICE void store_point(const G& gradient, i64 at, void* grad_locations, void* grad_weights) {
+    using Location = typename T::location_t;
+    using Weight = typename T::weight_t;
+    if constexpr (T::grad_weight) store_number<Weight>(static_cast<char*>(grad_weights) + at * static_cast<i64>(sizeof(Weight)), gradient.weight);
+    if constexpr (T::grad_location)
+        store_pair<Location, T::alignment>(static_cast<char*>(grad_locations) + 2 * at * static_cast<i64>(sizeof(Location)), gradient.x, gradient.y);
 }
 
 }  // namespace msda

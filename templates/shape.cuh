@@ -13,6 +13,7 @@ struct FamilyShape {
     int batch_, queries_, pixels_, tiles_;
     int height_[L], width_[L], start_[L];
     int tile_first_[L], tiles_across_[L];
+    int owned_first_[L + 1], owned_chunks_[L], owned_plane_[L + 1];
 
     MSDA_DEVICE i64 stride_image() const { return stride_image_; }
     MSDA_DEVICE i64 stride_pixel() const { return stride_pixel_; }
@@ -28,6 +29,11 @@ struct FamilyShape {
     // First tile of level l, and tiles side by side in it, for 2-D tiles.
     MSDA_DEVICE int tile_first(int l) const { return tile_first_[l]; }
     MSDA_DEVICE int tiles_across(int l) const { return tiles_across_[l]; }
+    // Owned backward: first block of level l within one (image, head, slice), its query chunks, and its first pixel among the partial sums of
+    // one (image, head); entry `levels` is the count of all.
+    MSDA_DEVICE int owned_first(int l) const { return owned_first_[l]; }
+    MSDA_DEVICE int owned_chunks(int l) const { return owned_chunks_[l]; }
+    MSDA_DEVICE int owned_plane(int l) const { return owned_plane_[l]; }
 };
 
 // Query number `i` of tile `tile`, or −1 past the edge. 1-D: consecutive queries. 2-D: a rectangle of the query's own level, which keeps the
@@ -59,20 +65,18 @@ MSDA_DEVICE int query_of(const Shape& shape, int tile, int i) {
 // matter: 64-byte rows of an even and an odd head lie in opposite halves of a 128-byte line and so fill both halves of the L1 data banks.
 template <class T>
 struct Row {
-    int image, query, head, lane, part, slice;
+    int image, query, head, lane, part;
     bool active;
 
+    // `block` counts blocks of this kind: tiles innermost, then head groups, then images.
     template <class Shape>
-    MSDA_DEVICE explicit Row(const Shape& shape) {
+    MSDA_DEVICE Row(const Shape& shape, u32 block) {
         constexpr int head_blocks = (T::heads + T::block_heads - 1) / T::block_heads;
         int group = thread_index() / T::lanes;
         lane = thread_index() % T::lanes;
         const int head_in_block = group % T::block_heads;
         group /= T::block_heads;
         part = group % T::split;
-        u32 block = block_index();
-        slice = block % T::slices;
-        block /= T::slices;
         const u32 tile = block % static_cast<u32>(shape.tiles());
         block /= static_cast<u32>(shape.tiles());
         head = static_cast<int>(block % head_blocks) * T::block_heads + head_in_block;

@@ -1,0 +1,126 @@
+// The config that runs when nothing was tuned. Its constants come from measurements on an H200; docs/benchmarks has
+// them.
+#include <algorithm>
+#include <bit>
+
+#include "generator/backward.hpp"
+#include "generator/geometry.hpp"
+#include "msda/config.hpp"
+
+namespace msda {
+namespace {
+
+int power_up(std::int64_t v) {
+    return static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(1, v))));
+}
+
+// Lanes a row: enough to read it side by side.
+int lanes_of(const Problem& p, int vector) {
+    return std::min(32, power_up(ceil_div(p.head_dim * static_cast<std::int64_t>(bytes_of(p.value)), vector)));
+}
+
+// Heads adjacent in a warp, so that rows shorter than a 128-byte line fill all L1 banks (64-byte rows: 68 -> 57 µs).
+int heads_of(const Problem& p, int lanes) {
+    const std::int64_t row = p.head_dim * static_cast<std::int64_t>(bytes_of(p.value));
+    int heads = 1;
+    while (heads * 2 * row <= 128 && p.heads % (heads * 2) == 0 && heads * 2 * lanes <= 32) heads *= 2;
+    return heads;
+}
+
+// Threads that all rows make, a lane group each.
+std::int64_t row_lanes(const Problem& p, int lanes) { return p.batch * p.queries * p.heads * lanes; }
+
+// Parts that share a row's points: only where rows alone leave the GPU empty (300 queries, batch 4: 14.0 -> 9.4 µs).
+int split_of(const Problem& p, const Config& c, const Silicon& s) {
+    const std::int64_t wanted = static_cast<std::int64_t>(s.sm_count) * 1024;
+    int split = 1;
+    while (row_lanes(p, c.lanes) * split * 2 <= wanted && split * 2 <= 4 && c.lanes * c.heads * split * 2 <= 32 &&
+           p.total_points() >= split * 2 * 2)
+        split *= 2;
+    return split;
+}
+
+// Blocks of about `threads` threads in memory order, or 8×4 tiles of the query's level.
+void tile(const Problem& p, Config& c, int threads) {
+    const int per_query = c.split * c.heads * c.lanes;
+    if (p.encoder_like() && p.queries >= 1024) {
+        c.tile_width = 8;
+        c.tile_height = std::max(1, threads / per_query / 8);
+        if (c.tile_width * c.tile_height * per_query <= 1024) return;
+    }
+    c.tile_height = 0;
+    c.tile_width = std::max(1, threads / per_query);
+    while (c.tile_width * per_query % 32 != 0) c.tile_width++;
+}
+
+void row_config(const Problem& p, const Silicon& s, Config& c) {
+    c.vector = widest_vector(p);
+    while (c.vector > static_cast<int>(bytes_of(p.value)) &&
+           std::min<std::int64_t>(16, c.vector / static_cast<std::int64_t>(bytes_of(p.value)) *
+                                          static_cast<std::int64_t>(bytes_of(p.output))) > p.alignment)
+        c.vector /= 2;
+    c.lanes = lanes_of(p, c.vector);
+    c.heads = heads_of(p, c.lanes);
+    c.split = split_of(p, c, s);
+}
+
+Config forward_config(const Problem& p, const Silicon& s) {
+    Config c;
+    row_config(p, s, c);
+    const bool large = row_lanes(p, c.lanes) >= static_cast<std::int64_t>(s.sm_count) * 4096;
+    tile(p, c, large ? 256 : 128);
+    // Encoder-sized work likes 1280 threads an SM (48 registers); few queries like fat threads with many loads in
+    // flight.
+    if (large && p.value != Type::f64 && cut_of(p, c).chunks == 1)
+        c.min_blocks = std::min(1280, s.threads_per_sm) / row_threads(c);
+    return c;
+}
+
+// Pixels a block owns: as many as 64 KB of sums hold, less for few pixels, so that all SMs have work.
+int owned_cells(const Problem& p, const Config& c) {
+    const Cut cut = cut_of(p, c);
+    const std::int64_t row =
+        static_cast<std::int64_t>(c.lanes) * cut.chunks * cut.per_load * (p.value == Type::f64 ? 8 : 4);
+    return static_cast<int>(std::clamp<std::int64_t>((32 << 10) / row, 1, 256));
+}
+
+bool can_sort(const Problem& p, const Config& c) {
+    const Cut cut = cut_of(p, c);
+    return p.value != Type::f64 && p.sampling == Sampling::bilinear && cut.chunks == 1 && cut.slices == 1 &&
+           static_cast<std::int64_t>(c.lanes) * cut.per_load == p.head_dim;
+}
+
+Config backward_config(const Problem& p, const Silicon& s) {
+    Config c;
+    row_config(p, s, c);
+    c.threads = 256;
+    tile(p, c, 256);
+    if (!p.gradients.value) return c;
+    // Few points a pixel: pulling them beats zero-fill, atomics and rounding. Many: sort them in the block that reads
+    // them.
+    const std::int64_t contributions = p.batch * p.queries * p.heads * p.total_points() * 4;
+    const bool sparse = contributions <= 4 * p.batch * p.pixels * p.heads;
+    if (p.accumulate == Accumulate::deterministic || sparse || (p.value == Type::f64 && s.capability < 60)) {
+        c.scatter = scatter_owned;
+        if (row_threads(c) != c.threads) c.threads = row_threads(c);
+        c.cells = owned_cells(p, c);
+        return c;
+    }
+    if (can_sort(p, c)) {
+        c.scatter = scatter_sorted;
+        c.heads = 1;
+        c.split = 1;
+        c.tile_width = p.encoder_like() ? 16 : 128;
+        c.tile_height = p.encoder_like() ? 8 : 0;
+    }
+    return c;
+}
+
+}  // namespace
+
+Config default_config(const Problem& p, const Silicon& s) {
+    Config c = p.pass == Pass::forward ? forward_config(p, s) : backward_config(p, s);
+    return c;
+}
+
+}  // namespace msda

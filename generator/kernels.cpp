@@ -1,0 +1,59 @@
+#include "generator/kernels.hpp"
+
+#include <fmt/format.h>
+
+#include "generator/backward.hpp"
+#include "generator/geometry.hpp"
+
+namespace msda {
+namespace {
+
+constexpr std::string_view input = "const void*", result = "void*";
+
+std::string launch_bounds(std::int64_t threads, int min_blocks) {
+    return min_blocks > 0 ? fmt::format("{}, {}", threads, min_blocks) : fmt::format("{}", threads);
+}
+
+// Shared memory of a staged forward: templates/stage.cuh, SharedStage::bytes_per_warp.
+std::int64_t stage_bytes(const Problem& p, const Config& c, std::int64_t threads) {
+    if (c.staging == 0) return 0;
+    const std::int64_t steps = ceil_div(p.total_points(), c.split);
+    const std::int64_t rounds = std::min<std::int64_t>(ceil_div(steps, c.lanes), c.unroll);
+    const std::int64_t corners = p.sampling == Sampling::bilinear ? 4 : 1;
+    const std::int64_t sum_bytes = p.value == Type::f64 ? 8 : 4;
+    return threads / 32 * rounds * 32 * (corners * sum_bytes + 8);
+}
+
+Kernel forward_kernel(const Problem& p, const Config& c) {
+    Kernel k;
+    k.name = "msda_forward";
+    k.function = "forward";
+    k.file = "forward.cuh";
+    k.arguments = {{input, {Buffer::value}},
+                   {input, {Buffer::locations}},
+                   {input, {Buffer::weights}},
+                   {"const float*", {Buffer::scales}},
+                   {result, {Buffer::output}}};
+    k.threads = row_threads(c);
+    k.blocks = p.batch * ceil_div(p.heads, c.heads) * tiles_of(p, c).total * cut_of(p, c).slices;
+    k.shared_bytes = stage_bytes(p, c, k.threads);
+    k.bounds = launch_bounds(k.threads, c.min_blocks);
+    return k;
+}
+
+}  // namespace
+
+std::vector<Kernel> kernels(const Problem& p, const Config& c) {
+    if (p.pass == Pass::forward) return {forward_kernel(p, c)};
+    return backward_kernels(p, c);
+}
+
+std::string backward_traits(const Problem& p, const Config& c) {
+    return p.pass == Pass::forward ? std::string() : backward_constants(p, c);
+}
+
+Scratch scratch(const Problem& p, const Config& c) {
+    return p.pass == Pass::forward ? Scratch{} : backward_scratch(p, c);
+}
+
+}  // namespace msda

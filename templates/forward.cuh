@@ -1,0 +1,148 @@
+// The forward: out[b,q,m,:] = Σ weight · bilinear(value at location). A group of lanes owns one (image, query, head) row; each lane prepares
+// some of the row's points and passes them to the others, then all lanes of the group read the four corner rows side by side.
+#pragma once
+
+#include "stage.cuh"
+#include "view.cuh"
+
+namespace msda {
+
+template <class T, class Shape>
+struct Forward {
+    using A = typename T::acc_t;
+    static constexpr int corners = T::sampling == bilinear ? 4 : 1;
+    static constexpr int per_load = T::vector / static_cast<int>(sizeof(typename T::value_t));  // channels a load
+    static constexpr int steps = (T::points + T::split - 1) / T::split;                           // points a part
+    static constexpr int rounds = (steps + T::lanes - 1) / T::lanes;                              // points a lane prepares
+    static constexpr int batch = rounds < T::unroll ? rounds : T::unroll;                         // of which staged together
+    static constexpr int batches = (rounds + batch - 1) / batch;
+    static constexpr bool unrolled = steps <= 64;  // levels are constants then; above, code size wins
+    using Stage = typename StageOf<A, corners, T::lanes, batch, T::staging>::type;
+
+    const Shape& shape;
+    const int slice;  // which part of D, where one block does not cover it
+    const Row<T> row;
+    ValueView<T, Shape> value;
+    A sum[T::chunks][per_load];
+
+    MSDA_DEVICE Forward(const Shape& s, const void* v)
+        : shape(s), slice(static_cast<int>(block_index() % T::slices)), row(s, block_index() / T::slices), value{nullptr, s} {
+        const i64 first = static_cast<i64>(row.image) * s.stride_image() + row.head * s.stride_head() + channel(0);
+        value.base = static_cast<const char*>(v) + first * ValueView<T, Shape>::element;
+#pragma unroll
+        for (int k = 0; k < T::chunks; k++)
+#pragma unroll
+            for (int i = 0; i < per_load; i++) sum[k][i] = 0;
+    }
+
+    MSDA_DEVICE int channel(int chunk) const { return ((slice * T::chunks + chunk) * T::lanes + row.lane) * per_load; }
+    MSDA_DEVICE bool has(int chunk) const {
+        if constexpr (T::slices * T::chunks * T::lanes * per_load == T::head_dim) return true;
+        else return channel(chunk) < T::head_dim;
+    }
+
+    // Adds one point. Interior: all four corners of every group's point are inside the map, so one address and constant distances do;
+    // otherwise a corner outside is not read at all (an Inf there must not leak through a weight of 0).
+    template <bool Interior>
+    MSDA_DEVICE void add(const Stage& stage, int r, int s, int l) {
+        A w[corners];
+        stage.weights(r, s, w);
+        const char* p = value.at(stage.pixel(r, s));
+        u32 valid = 0;
+        if constexpr (!Interior) valid = stage.valid(r, s);
+#pragma unroll
+        for (int k = 0; k < T::chunks; k++) {
+            Raw<T::vector> raw[corners];
+#pragma unroll
+            for (int c = 0; c < corners; c++) {
+                if (Interior ? has(k) : (valid >> c & 1) && has(k)) raw[c] = load_global<T::vector>(p + value.corner(c, l) + k * T::lanes * T::vector);
+                else raw[c] = Raw<T::vector>{};
+            }
+#pragma unroll
+            for (int c = 0; c < corners; c++) {
+                A f[per_load];
+                Number<typename T::value_t>::unpack(raw[c], f);
+#pragma unroll
+                for (int i = 0; i < per_load; i++) sum[k][i] = fused_multiply_add(w[c], f[i], sum[k][i]);
+            }
+        }
+    }
+
+    // First point (of part 0) of lane s's point in round r.
+    static MSDA_DEVICE int point_of(int r, int s) { return (r * T::lanes + s) * T::split; }
+    MSDA_DEVICE int level_at(int point) const { return T::level_of(T::split_by_level ? point : point + row.part); }
+
+    MSDA_DEVICE void run_batch(Stage& stage, int first_round, const void* locations, const void* weights) {
+        bool border[batch];
+#pragma unroll
+        for (int r = 0; r < batch; r++) {
+            const int p = point_of(first_round + r, row.lane) + row.part;
+            const int own = p < T::points ? p : 0;
+            const ReadPoint<A> read = read_point<T, A>(locations, weights, row.index(shape), own, row.active && p < T::points);
+            const int level = T::level_of(own);
+            const Prepared<A, corners> point = prepare<T, Shape, A, corners>(shape, read, footprint_of<T>(shape, read, level), level);
+            stage.put(r, row.lane, point);
+            border[r] = warp_any(point.valid != (1u << corners) - 1 && point_of(first_round + r, row.lane) < T::points);
+        }
+        stage.publish();
+#pragma unroll
+        for (int r = 0; r < batch; r++) {
+            if (border[r]) {
+#pragma unroll 1
+                for (int s = 0; s < T::lanes; s++) {
+                    const int p = point_of(first_round + r, s);
+                    if (p < T::points) add<false>(stage, r, s, level_at(p));
+                }
+            } else {
+#pragma unroll
+                for (int s = 0; s < T::lanes; s++) {
+                    const int p = point_of(first_round + r, s);
+                    if (p < T::points) add<true>(stage, r, s, level_at(p));
+                }
+            }
+        }
+        if constexpr (batches > 1 && T::staging == 1) warp_barrier();
+    }
+
+    MSDA_DEVICE void run(const void* locations, const void* weights) {
+        Stage stage(shared_memory());
+        if constexpr (unrolled) {
+#pragma unroll
+            for (int b = 0; b < batches; b++) run_batch(stage, b * batch, locations, weights);
+        } else {
+#pragma unroll 1
+            for (int b = 0; b < batches; b++) run_batch(stage, b * batch, locations, weights);
+        }
+    }
+
+    MSDA_DEVICE void store(const float* scales, void* output) {
+#pragma unroll
+        for (int k = 0; k < T::chunks; k++) {
+#pragma unroll
+            for (int i = 0; i < per_load; i++)
+#pragma unroll
+                for (int step = 1; step < T::split; step *= 2) sum[k][i] += shuffle_xor(sum[k][i], step * T::lanes * T::block_heads);
+            if (!row.active || row.part != 0 || !has(k)) continue;
+            if constexpr (T::scaled) {
+                const A scale = load_number<f32>(scales + row.head);
+#pragma unroll
+                for (int i = 0; i < per_load; i++) sum[k][i] *= scale;
+            }
+            using Out = typename T::output_t;
+            constexpr int out_bytes = per_load * static_cast<int>(sizeof(Out)), step = out_bytes < 16 ? out_bytes : 16;
+            char* to = static_cast<char*>(output) + (row.index(shape) * T::head_dim + channel(k)) * static_cast<i64>(sizeof(Out));
+#pragma unroll
+            for (int j = 0; j < out_bytes / step; j++)
+                store_global<step>(to + j * step, Number<Out>::template pack<step>(sum[k] + j * step / static_cast<int>(sizeof(Out))));
+        }
+    }
+};
+
+template <class T, class Shape>
+MSDA_DEVICE void forward(const Shape& shape, const void* value, const void* locations, const void* weights, const float* scales, void* output) {
+    Forward<T, Shape> f(shape, value);
+    f.run(locations, weights);
+    f.store(scales, output);
+}
+
+}  // namespace msda
