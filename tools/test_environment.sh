@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What tools/setup put in .venv, told to the tests: MSDA_TEST_NVRTC (libraries, separated by ':'), MSDA_TEST_CUOBJDUMP,
+# What tools/setup put in .venv, told to the tests: its python3 comes first on PATH, MSDA_TEST_NVRTC (libraries, separated by ':'), MSDA_TEST_CUOBJDUMP,
 # MSDA_TEST_NVDISASM. Each only where the file is there. Sourced from the root of the repository.
 MSDA_TEST_NVRTC=""
 for file in "$PWD"/.venv/nvrtc-12/nvidia/cuda_nvrtc/lib/libnvrtc.so.12 "$PWD"/.venv/nvrtc-13/nvidia/cu13/lib/libnvrtc.so.13; do
@@ -10,4 +10,5 @@ tool="$PWD/.venv/nvrtc-13/nvidia/cu13/bin/cuobjdump"
 [[ -x "$tool" ]] && export MSDA_TEST_CUOBJDUMP="$tool"
 tool="$PWD/.venv/nvrtc-13/nvidia/cu13/bin/nvdisasm"
 [[ -x "$tool" ]] && export MSDA_TEST_NVDISASM="$tool"
+[[ -x "$PWD/.venv/bin/python3" ]] && export PATH="$PWD/.venv/bin:$PATH"
 true
