@@ -99,8 +99,9 @@ class Fields {
     }
     std::int64_t integer(const std::string& key, std::int64_t low, std::int64_t high) {
         const Json& value = take(key);
-        if (!value.is_number_integer() || value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX ||
-            value.get<std::int64_t>() < low || value.get<std::int64_t>() > high)
+        const bool too_large = value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX;
+        if (!value.is_number_integer() || too_large || value.get<std::int64_t>() < low ||
+            value.get<std::int64_t>() > high)
             refuse(fmt::format("{}: '{}' is no integer from {} to {}", name_, key, low, high));
         return value.get<std::int64_t>();
     }
