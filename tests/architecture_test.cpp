@@ -1,6 +1,7 @@
 // The arrows of docs/architecture.md, checked in the sources: who may include whom, and that no library file writes to
 // stdout.
 #include <doctest/doctest.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>
@@ -71,7 +72,7 @@ std::size_t skip_noise(std::string_view text, std::size_t at) {
     if (rest.starts_with("/*")) return after("*/", 2);
     if (rest.starts_with("R\"")) {
         const std::size_t open = rest.find('(');
-        return after(")" + std::string(rest.substr(2, open - 2)) + "\"", open);
+        return after(fmt::format("){}\"", rest.substr(2, open - 2)), open);
     }
     if (!rest.starts_with('"')) return at;
     std::size_t end = 1;
@@ -131,7 +132,7 @@ std::vector<std::string> wrong_includes(const Part& part, const std::string& tex
 
 bool writes_to_stdout(const std::string& text) {
     static const std::regex call(
-        R"re(\bcout\b|\bstdout\b|STDOUT_FILENO|\bputs\s*\(|\bputchar\s*\(|\bv?printf\s*\(|\bprint(ln)?\s*\(\s*(?!stderr|std::cerr))re");
+        R"re(\bcout\b|\bstdout\b|\bwrite\s*\(\s*(STDOUT_FILENO|1)\b|\bputs\s*\(|\bputchar\s*\(|\bv?printf\s*\(|\bprint(ln)?\s*\(\s*(?!stderr|std::cerr))re");
     return std::regex_search(code_only(text), call);
 }
 
@@ -147,7 +148,7 @@ std::vector<fs::path> files_of(const Part& part) {
     for (const auto& entry : fs::recursive_directory_iterator(root / part.folder)) {
         const std::string name = entry.path().lexically_relative(root).generic_string();
         const bool nested =
-            !part.folder.ends_with("/include") && name.starts_with(std::string(part.folder) + "/include/");
+            !part.folder.ends_with("/include") && name.starts_with(fmt::format("{}/include/", part.folder));
         const auto extension = entry.path().extension().string();
         if (entry.is_regular_file() && !nested &&
             std::find(extensions.begin(), extensions.end(), extension) != extensions.end()) {
@@ -211,6 +212,7 @@ TEST_CASE("the checks above can fail") {
     CHECK(writes_to_stdout("std::printf(\"%d\", 1);"));
     CHECK(writes_to_stdout("fmt::print(\"{}\", 1);"));
     CHECK(writes_to_stdout("std::fputs(text, stdout);"));
+    CHECK(writes_to_stdout("::write(STDOUT_FILENO, text, 1);"));
     CHECK_FALSE(writes_to_stdout(
         "// std::cout\nfmt::print(stderr, \"stdout {}\", 1); std::snprintf(a, 1, \"\"); fprintf(stderr, \"\");"));
     CHECK_FALSE(writes_to_stdout("/* puts(a) */ auto a = R\"x(puts(\"1\"))x\"; auto b = \"\\\"puts(1)\";"));
