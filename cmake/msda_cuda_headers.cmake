@@ -2,6 +2,9 @@
 # Result: the interface target msda_cuda_headers.
 set(MSDA_CUDA_INCLUDE "" CACHE STRING "Folders that hold cuda.h and nvrtc.h; empty: search")
 
+set(MSDA_CUDA_TOOLKITS /usr/local/cuda /opt/cuda /usr CACHE STRING "Where toolkits are looked for, after CUDA_PATH and CUDA_HOME")
+mark_as_advanced(MSDA_CUDA_TOOLKITS)
+
 # Include folders of the nvidia wheels that a Python interpreter sees, old layout (one folder a wheel) and new (one for all).
 function(msda_pip_includes result)
     set(folders)
@@ -27,9 +30,11 @@ endfunction()
 
 function(msda_find_cuda_headers)
     set(conda "$ENV{CONDA_PREFIX}")
-    set(toolkits "$ENV{CUDA_PATH}" "$ENV{CUDA_HOME}" /usr/local/cuda "${conda}/targets/x86_64-linux"
-        "${conda}/targets/sbsa-linux" "${conda}" /opt/cuda /usr)
-    list(FILTER toolkits INCLUDE REGEX "^/.")
+    set(toolkits "$ENV{CUDA_PATH}" "$ENV{CUDA_HOME}" ${MSDA_CUDA_TOOLKITS})
+    if(conda)
+        list(APPEND toolkits "${conda}/targets/x86_64-linux" "${conda}/targets/sbsa-linux" "${conda}")
+    endif()
+    list(REMOVE_ITEM toolkits "")
     list(TRANSFORM toolkits APPEND /include)
     if(MSDA_CUDA_INCLUDE)
         set(folders "${MSDA_CUDA_INCLUDE}")
