@@ -207,9 +207,10 @@ std::int64_t owned_shared_bytes(const Problem& p, const Config& c) {
     const Cut cut = cut_of(p, c);
     const std::int64_t sum = sum_bytes(p);
     const std::int64_t channels = static_cast<std::int64_t>(c.lanes) * cut.chunks * cut.per_load;
-    const std::int64_t points = 2 * c.threads;
-    return c.cells * channels * sum + points * (sum == 4 ? 16 : 32) + 4 * points * (4 + 2 + 2) + 4 * (c.cells + 1) +
-           4 * (c.cells) + 4 * 36;
+    const std::int64_t pitch = channels + (channels % 32 == 0 ? c.lanes : 0);
+    const std::int64_t kept = 2 * c.threads;
+    const std::int64_t words = 9 * kept /*origin, grouped, ordered*/ + 2 * c.cells + 1 /*starts, cursor*/ + 1 + 32;
+    return c.cells * pitch * sum + 3 * kept * sum + 4 * words;
 }
 
 }  // namespace msda

@@ -9,6 +9,7 @@
 #include "generator/backward.hpp"
 #include "generator/geometry.hpp"
 #include "generator/kernels.hpp"
+#include "generator/oracle.hpp"
 
 namespace msda {
 namespace {
@@ -151,12 +152,9 @@ std::string wrapper(const Kernel& kernel, bool family) {
                               family ? "" : "constexpr Shape shape{};\n    ", kernel.function, call, kernel.name);
 }
 
-}  // namespace
-
-std::string emit(const Problem& p, const Config& c) {
+std::string source_of(const Problem& p, const Config& c, const std::vector<Kernel>& all) {
     const bool family = p.specialise == Specialise::family;
     std::string text = "// Emitted by msda-jit. The kernels are in the included files.\n";
-    const std::vector<Kernel> all = kernels(p, c);
     std::string included;
     for (const Kernel& kernel : all)
         if (included.find(kernel.file) == std::string::npos) included += fmt::format("#include \"{}\"\n", kernel.file);
@@ -165,5 +163,11 @@ std::string emit(const Problem& p, const Config& c) {
     for (const Kernel& kernel : all) text += wrapper(kernel, family);
     return text;
 }
+
+}  // namespace
+
+std::string emit(const Problem& p, const Config& c) { return source_of(p, c, kernels(p, c)); }
+
+std::string emit_oracle(const Problem& p) { return source_of(p, Config{}, oracle_kernels(p)); }
 
 }  // namespace msda

@@ -43,6 +43,30 @@ Kernel forward_kernel(const Problem& p, const Config& c) {
 
 }  // namespace
 
+std::vector<Kernel> oracle_kernels(const Problem& p) {
+    constexpr std::int64_t threads = 256;
+    const auto kernel = [&](std::string_view function, std::int64_t elements, std::vector<KernelArgument> rest) {
+        Kernel k;
+        k.name = fmt::format("msda_{}", function);
+        k.function = function;
+        k.file = "oracle.cuh";
+        k.arguments = {{input, {Buffer::value}}, {input, {Buffer::locations}}, {input, {Buffer::weights}}};
+        k.arguments.insert(k.arguments.end(), rest.begin(), rest.end());
+        k.threads = threads;
+        k.blocks = ceil_div(elements, threads);
+        k.bounds = fmt::format("{}", threads);
+        return k;
+    };
+    const Sizes size = sizes(p);
+    if (p.pass == Pass::forward)
+        return {
+            kernel("oracle_forward", size.output, {{"const float*", {Buffer::scales}}, {result, {Buffer::output}}})};
+    return {
+        kernel("oracle_grad_value", size.output, {{input, {Buffer::grad_output}}, {result, {Buffer::grad_value}}}),
+        kernel("oracle_grad_points", size.weights,
+               {{input, {Buffer::grad_output}}, {result, {Buffer::grad_locations}}, {result, {Buffer::grad_weights}}})};
+}
+
 std::vector<Kernel> kernels(const Problem& p, const Config& c) {
     if (p.pass == Pass::forward) return {forward_kernel(p, c)};
     return backward_kernels(p, c);

@@ -32,6 +32,9 @@ struct Kernel {
 // In launch order.
 std::vector<Kernel> kernels(const Problem& problem, const Config& config);
 
+// The kernels of the double-precision oracle.
+std::vector<Kernel> oracle_kernels(const Problem& problem);
+
 // The lines of Traits that only a backward needs; empty for a forward.
 std::string backward_traits(const Problem& problem, const Config& config);
 

@@ -8,6 +8,7 @@
 #include "generator/backward.hpp"
 #include "generator/geometry.hpp"
 #include "generator/kernels.hpp"
+#include "generator/oracle.hpp"
 #include "msda/error.hpp"
 
 namespace msda {
@@ -89,6 +90,22 @@ Plan plan(const Problem& p, const Config& c) {
     plan.workspace_bytes = before.workspace_bytes;
     if (family) plan.shape = family_shape(p, c);
     for (const Kernel& kernel : kernels(p, c)) plan.steps.push_back(launch_step(kernel, family));
+    return plan;
+}
+
+Plan oracle_plan(const Problem& p) {
+    Plan plan;
+    const bool family = p.specialise == Specialise::family;
+    if (p.pass == Pass::backward && p.batch > 0) {
+        Step zero;
+        zero.kind = Step::Kind::zero;
+        zero.target = {Buffer::grad_value};
+        zero.bytes = static_cast<std::size_t>(p.batch * p.pixels * p.heads * p.head_dim) * sizeof(double);
+        plan.steps.push_back(zero);
+    }
+    if (p.empty()) return plan;
+    if (family) plan.shape = family_shape(p, Config{});
+    for (const Kernel& kernel : oracle_kernels(p)) plan.steps.push_back(launch_step(kernel, family));
     return plan;
 }
 
