@@ -208,6 +208,17 @@ std::error_code FileSystem::status(const std::string& path, FileStatus& status) 
     return {};
 }
 
+std::error_code FileSystem::target_status(const std::string& path, FileStatus& status) const {
+    int descriptor = -1;
+    if (const auto error = open(path, O_RDONLY | O_NONBLOCK, 0, descriptor)) return error;
+    struct stat raw {};
+    const bool good = uninterrupted([&] { return calls_.fstat(descriptor, &raw); }) == 0;
+    const auto error = good ? std::error_code{} : last_error();
+    if (good) status = from_stat(raw);
+    const auto closed = close(descriptor);
+    return error ? error : closed;
+}
+
 std::error_code FileSystem::remove(const std::string& path) const {
     if (uninterrupted([&] { return calls_.unlink(path.c_str()); }) == 0 || errno == ENOENT) return {};
     return last_error();

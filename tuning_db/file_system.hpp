@@ -89,6 +89,9 @@ class FileSystem {
 
     std::error_code status(const std::string& path, FileStatus& status) const;
 
+    // The same of what a symbolic link leads to; the file must be readable.
+    std::error_code target_status(const std::string& path, FileStatus& status) const;
+
     // Removing what is not there is no error.
     std::error_code remove(const std::string& path) const;
 

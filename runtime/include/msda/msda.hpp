@@ -103,6 +103,10 @@ class Runtime {
     Operator prepare(const Problem& problem, Device device = Device::gpu());
     Operator prepare(const Problem& problem, const Config& config, Device device = Device::gpu());
 
+    // The first form for a caller that prepares on demand and knows the stream of the launch to come: a miss while that stream is captured
+    // is refused with not_prepared and leaves the capture valid, a hit is served.
+    Operator prepare(const Problem& problem, Device device, Stream stream);
+
     // The device's silicon; of cpu and emulated devices the default Silicon.
     Silicon silicon(Device device);
 

@@ -1,0 +1,151 @@
+#include "runtime/runtime_state.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "generator/emit.hpp"
+#include "msda/error.hpp"
+#include "runtime/choose.hpp"
+#include "runtime/current_context.hpp"
+#include "runtime/gpu_operator.hpp"
+#include "runtime/host_operator.hpp"
+
+namespace msda {
+namespace {
+
+LayersOptions layers_options(const Options& options, Warnings& warnings) {
+    LayersOptions layers = LayersOptions::from_environment();
+    layers.file = options.database;
+    layers.warn = [&warnings](const std::string& message) { warnings.once(message, message); };
+    return layers;
+}
+
+std::string cache_directory(const Options& options, Warnings& warnings) {
+    if (!options.disk_cache) return {};
+    if (!options.cache_directory.empty()) return options.cache_directory;
+    std::string directory = default_cache_directory();
+    if (directory.empty())
+        warnings.once("disk cache",
+                      "neither HOME nor XDG_CACHE_HOME is set: compiled kernels are kept in memory only (set "
+                      "MSDA_CACHE_DIR, or MSDA_CACHE=0)");
+    return directory;
+}
+
+bool has_kernels(const Plan& plan) {
+    return std::any_of(plan.steps.begin(), plan.steps.end(),
+                       [](const Step& step) { return step.kind == Step::Kind::kernel; });
+}
+
+// A prepare() that must compile or load would do so while the caller's stream is recorded: refused before anything is
+// touched.
+void refuse_capture(const DeviceContext& context, const Stream* stream) {
+    const Driver& driver = context.driver();
+    const CurrentContext current(driver, context.handle());
+    const bool captured = (stream != nullptr && is_capturing(driver, static_cast<CUstream>(*stream))) ||
+                          is_capturing(driver, CU_STREAM_LEGACY) || is_capturing(driver, CU_STREAM_PER_THREAD);
+    if (captured)
+        throw Error(
+            Code::not_prepared,
+            "this problem is not prepared and the stream is being captured; call prepare() before the capture begins "
+            "(the capture is still valid)");
+}
+
+}  // namespace
+
+CompileRequest compile_request(const Problem& problem, const Config& config, int capability) {
+    CompileRequest request;
+    request.source = emit(problem, config);
+    for (const TemplateFile& file : template_files()) request.headers.push_back({file.name, file.text});
+    request.capability = capability;
+    return request;
+}
+
+Runtime::State::State(Options given)
+    : options(std::move(given)),
+      warnings(options.warn),
+      cache(files, cache_directory(options, warnings), warnings),
+      layers(layers_options(options, warnings)),
+      binaries(cache, warnings, [this](int driver_version) { return nvrtc(driver_version); }) {}
+
+std::shared_ptr<const Operator::State> Runtime::State::prepare(Runtime& runtime, const Problem& problem,
+                                                               const std::optional<Config>& config, Device device,
+                                                               const Stream* stream) {
+    OperatorKey key{normalise(problem), config, device, nullptr};
+    std::shared_ptr<DeviceContext> context;
+    if (device.kind == Device::Kind::gpu) {
+        context = context_for(device.ordinal);
+        key.context = context.get();
+    }
+    if (auto found = operators_.find(key)) return found;
+    if (context != nullptr) refuse_capture(*context, stream);
+    return operators_.get(key, [&] { return make(runtime, key, context); });
+}
+
+Identity Runtime::State::identify(Runtime& runtime, const OperatorKey& key, const Silicon& silicon) {
+    Identity identity{key.problem, {}, "given", {}};
+    if (key.config) {
+        identity.config = *key.config;
+    } else {
+        ChosenConfig chosen = choose_config(key.problem, silicon, options.deterministic, layers);
+        identity.config = chosen.config;
+        identity.config_origin = std::move(chosen.origin);
+        const bool may_tune = options.tune_on_miss && !options.deterministic && tune_on_miss != nullptr;
+        if (may_tune && identity.config_origin == "heuristic")
+            if (const auto tuned = tune_on_miss(runtime, key.problem, key.device)) {
+                identity.config = *tuned;
+                identity.config_origin = "exact";
+            }
+    }
+    if (const std::string why = why_not(key.problem, identity.config, silicon); !why.empty())
+        throw Error(key.config ? Code::invalid_argument : Code::unsupported, why);
+    identity.source_digest = source_digest(compile_request(key.problem, identity.config, silicon.capability));
+    return identity;
+}
+
+std::shared_ptr<const Operator::State> Runtime::State::make(Runtime& runtime, const OperatorKey& key,
+                                                            const std::shared_ptr<DeviceContext>& context) {
+    Identity identity = identify(runtime, key, context != nullptr ? context->device().silicon : Silicon());
+    switch (key.device.kind) {
+        case Device::Kind::gpu:
+            return make_on_gpu(std::move(identity), context);
+        case Device::Kind::emulated:
+            return make_emulated(std::move(identity));
+        case Device::Kind::cpu:
+            break;
+    }
+    return std::make_shared<CpuOperator>(std::move(identity), options.cpu_threads);
+}
+
+std::shared_ptr<const Operator::State> Runtime::State::make_on_gpu(Identity identity,
+                                                                   const std::shared_ptr<DeviceContext>& context) {
+    Plan steps = plan(identity.problem, identity.config);
+    std::shared_ptr<const Binary> binary;
+    if (has_kernels(steps))
+        binary = binaries.get(compile_request(identity.problem, identity.config, context->device().silicon.capability),
+                              context->driver().version);
+    // Loading may wait for the device, which is an error while any stream of the process is captured, unless this
+    // thread opts out.
+    const RelaxedCapture relaxed(context->driver());
+    const CurrentContext current(context->driver(), context->handle());
+    context->collect();
+    return std::make_shared<GpuOperator>(std::move(identity), std::move(steps), context, binary.get());
+}
+
+std::shared_ptr<const Operator::State> Runtime::State::make_emulated(Identity identity) {
+    std::shared_ptr<Emulator> emulator;
+    {
+        const std::lock_guard lock(mutex_);
+        if (emulator_ == nullptr) emulator_ = std::make_shared<Emulator>();
+        emulator = emulator_;
+    }
+    Plan steps = plan(identity.problem, identity.config);
+    std::shared_ptr<const EmulatedModule> module;
+    if (has_kernels(steps)) module = emulator->compile(emit(identity.problem, identity.config));
+    return std::make_shared<EmulatedOperator>(std::move(identity), std::move(steps), std::move(emulator),
+                                              std::move(module));
+}
+
+}  // namespace msda
