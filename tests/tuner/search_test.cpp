@@ -1,0 +1,226 @@
+// The search on a simulated device: small regret under noise, never worse than the default, bad candidates out by name.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "msda/error.hpp"
+#include "tests/tuner/simulated_device.hpp"
+
+using namespace msda;
+using namespace msda::test;
+
+namespace {
+
+// 120 configs: most are slow, some are close to the best, and the default is `default_us` where the best is 100.
+std::vector<double> landscape(std::uint64_t seed, double default_us) {
+    std::mt19937_64 random(seed);
+    std::uniform_real_distribution<double> chance(0, 1);
+    std::vector<double> us = {default_us, 100};
+    while (us.size() < 120) us.push_back(100 * std::pow(3.0, std::pow(chance(random), 1.5)));
+    std::shuffle(us.begin() + 1, us.end(), random);
+    return us;
+}
+
+struct Tally {
+    int good = 0;
+    int slower_than_default = 0;
+    double longest_seconds = 0;
+    int most_measurements = 0;
+};
+
+Tally two_hundred_seeds(double default_us, double sigma = 0.05) {
+    Tally tally;
+    for (std::uint64_t seed = 1; seed <= 200; seed++) {
+        SimulatedDevice device;
+        device.true_us = landscape(seed, default_us);
+        device.sigma = sigma;
+        device.seed = seed + 1000;
+        SearchSettings settings;
+        settings.seed = seed;
+        Search search(120, settings);
+        device.run(search);
+        const double found = device.true_us[static_cast<std::size_t>(search.result().winner)];
+        tally.good += found <= 1.02 * *std::ranges::min_element(device.true_us);
+        tally.slower_than_default += found > default_us;
+        tally.longest_seconds = std::max(tally.longest_seconds, device.seconds);
+        tally.most_measurements = std::max(tally.most_measurements, device.measurements);
+    }
+    return tally;
+}
+
+int number_of(const Search& search, Fate fate) {
+    return static_cast<int>(std::ranges::count(search.candidates(), fate, &Candidate::fate));
+}
+
+}  // namespace
+
+TEST_SUITE_BEGIN("tuner");
+
+TEST_CASE("regret at most 2 % in 95 % of 200 seeds, and no winner slower than the default") {
+    for (const double default_us : {100.0, 101.0, 103.0, 110.0, 130.0, 200.0}) {
+        const Tally tally = two_hundred_seeds(default_us);
+        CAPTURE(default_us);
+        CAPTURE(tally.longest_seconds);
+        CAPTURE(tally.most_measurements);
+        CHECK(tally.good >= 190);
+        CHECK(tally.slower_than_default == 0);
+        CHECK(tally.longest_seconds <= 30);
+    }
+}
+
+TEST_CASE("quiet timings end the search early") {
+    const Tally tally = two_hundred_seeds(115, 0.01);
+    CHECK(tally.good >= 198);
+    CHECK(tally.longest_seconds < 15);
+}
+
+TEST_CASE("a default that is the fastest is never dethroned") {
+    const Tally tally = two_hundred_seeds(99);
+    CHECK(tally.slower_than_default == 0);
+    CHECK(tally.good == 200);
+}
+
+TEST_CASE("a fast wrong kernel and an accumulating one are rejected by name") {
+    SimulatedDevice device;
+    device.true_us = landscape(1, 130);
+    device.true_us[5] = 1;
+    device.true_us[9] = 2;
+    device.wrong = {5, 9};
+    Search search(120, {});
+    device.run(search);
+    CHECK(search.candidates()[5].fate == Fate::wrong);
+    CHECK(search.candidates()[9].fate == Fate::wrong);
+    CHECK(search.candidates()[5].cold.empty());
+    CHECK(search.candidates()[5].why.find("expected") != std::string::npos);
+    CHECK(device.true_us[static_cast<std::size_t>(search.result().winner)] <= 102);
+}
+
+TEST_CASE("faults, zero and NaN times and failed compiles cost only their candidate") {
+    SimulatedDevice device;
+    device.true_us = landscape(2, 130);
+    device.faulting = {3, 4};
+    device.zero_time = {7};
+    device.true_us[3] = device.true_us[7] = 1;
+    Search search(120, {});
+    const std::optional<int> first = search.next_compile();
+    REQUIRE(first == 0);
+    search.compiled(0, "0");
+    const int broken = *search.next_compile();
+    search.compile_failed(broken, "error: register allocation");
+    device.run(search);
+    CHECK(search.candidates()[3].fate == (broken == 3 ? Fate::compile_failed : Fate::faulted));
+    CHECK(search.candidates()[7].fate == (broken == 7 ? Fate::compile_failed : Fate::no_time));
+    CHECK(search.candidates()[static_cast<std::size_t>(broken)].fate == Fate::compile_failed);
+    CHECK(search.result().winner != 7);
+    CHECK(search.result().winner != 3);
+    CHECK(search.result().complete);
+}
+
+TEST_CASE("identical machine code is measured once, and never in the default's place") {
+    SimulatedDevice device;
+    device.true_us = landscape(3, 130);
+    for (int i = 0; i < 60; i++) device.digests[i] = std::to_string(i / 2);  // 0 and 1 alike, 2 and 3, …
+    Search search(120, {});
+    device.run(search);
+    CHECK(number_of(search, Fate::duplicate) == 30);
+    CHECK(search.candidates()[0].fate != Fate::duplicate);
+    CHECK(search.candidates()[1].fate == Fate::duplicate);
+}
+
+TEST_CASE("a twin compiled before the default steps back") {
+    Search search(3, {});
+    search.next_compile();
+    const int twin = *search.next_compile();
+    search.compiled(twin, "same");
+    search.compiled(0, "same");
+    CHECK(search.candidates()[static_cast<std::size_t>(twin)].fate == Fate::duplicate);
+    CHECK(search.next(0).candidate == 0);
+}
+
+TEST_CASE("without its default a search ends with the reason") {
+    SimulatedDevice device;
+    device.true_us = landscape(4, 130);
+    device.wrong = {0};
+    Search search(120, {});
+    device.run(search);
+    CHECK_THROWS_AS(search.result(), Error);
+    CHECK(device.measurements == 0);
+}
+
+TEST_CASE("throttled samples are thrown away") {
+    SimulatedDevice device;
+    device.true_us = {100, 80};
+    Search search(2, {});
+    search.next_compile();
+    search.compiled(0, "0");
+    search.verified(0);
+    for (int i = 0; i < 5; i++) search.measured(0, false, {{100, 100}, 1980});
+    search.measured(0, false, {{170, 170}, 1200});
+    CHECK(search.candidates()[0].cold.size() == 5);
+    search.measured(0, false, {{100, 100}, 1965});
+    CHECK(search.candidates()[0].cold.size() == 6);
+    for (int i = 0; i < 40; i++) search.measured(0, false, {{170, 170}, 1200});
+    CHECK(search.candidates()[0].cold.size() > 6);  // slow for good: that is the new normal
+}
+
+TEST_CASE("stopped at any point there is an answer, and it is not slower than the default") {
+    for (int stop = 0; stop < 1500; stop += 50) {
+        SimulatedDevice device;
+        device.true_us = landscape(static_cast<std::uint64_t>(stop), 120);
+        Search search(120, {});
+        device.run(search, stop);
+        const SearchResult result = search.result();
+        CHECK(device.true_us[static_cast<std::size_t>(result.winner)] <= 120);
+        CHECK_FALSE(result.why.empty());
+    }
+}
+
+TEST_CASE("the budget is kept, and what was not reached is skipped by name") {
+    SimulatedDevice device;
+    device.true_us = landscape(6, 130);
+    SearchSettings settings;
+    settings.budget_s = 2;
+    Search search(120, settings);
+    device.run(search);
+    CHECK(device.seconds < 2.1);
+    CHECK(number_of(search, Fate::skipped) > 0);
+    CHECK_FALSE(search.result().complete);
+    CHECK(number_of(search, Fate::waiting) + number_of(search, Fate::ready) + number_of(search, Fate::compiling) == 0);
+}
+
+TEST_CASE("patience ends screening early") {
+    SimulatedDevice device;
+    device.true_us = landscape(7, 130);
+    SearchSettings settings;
+    settings.patience = 20;
+    Search search(120, settings);
+    device.run(search);
+    CHECK(number_of(search, Fate::skipped) > 10);
+    CHECK(search.result().complete);
+}
+
+TEST_CASE("one candidate alone: the default, complete") {
+    SimulatedDevice device;
+    device.true_us = {100};
+    Search search(1, {});
+    device.run(search);
+    CHECK(search.result().winner == 0);
+    CHECK(search.result().complete);
+}
+
+TEST_CASE("the same seed and times give the same search") {
+    std::vector<int> winners;
+    std::vector<int> measurements;
+    for (int i = 0; i < 2; i++) {
+        SimulatedDevice device;
+        device.true_us = landscape(8, 125);
+        Search search(120, {});
+        device.run(search);
+        winners.push_back(search.result().winner);
+        measurements.push_back(device.measurements);
+    }
+    CHECK(winners[0] == winners[1]);
+    CHECK(measurements[0] == measurements[1]);
+}
+
+TEST_SUITE_END();
