@@ -1,0 +1,178 @@
+// The emitted kernels themselves, on every problem of problems.hpp, under several configs and scenes, against the
+// reference in double precision. MSDA_TEST_CONFIGS=N tries N configs a problem besides the default one (1 by default).
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+
+#include "generator/emit.hpp"
+#include "msda/error.hpp"
+#include "runtime/compare.hpp"
+#include "runtime/emulation/sanitizers.hpp"
+#include "runtime/numbers.hpp"
+#include "runtime/parallel.hpp"
+#include "tests/emulation/kernels.hpp"
+#include "tests/emulation/problems.hpp"
+
+using namespace msda;
+using namespace msda::test;
+
+namespace {
+
+struct Run {
+    NamedProblem named;
+    Config config;
+    std::shared_ptr<const EmulatedModule> module;
+};
+
+std::size_t extra_configs() {
+    const char* wanted = std::getenv("MSDA_TEST_CONFIGS");
+    return wanted != nullptr ? std::strtoul(wanted, nullptr, 10) : 1;
+}
+
+// All runs of the problems, their modules built two at a time.
+std::vector<Run> build(const std::vector<NamedProblem>& problems) {
+    std::vector<Run> runs;
+    for (const NamedProblem& named : problems)
+        for (const Config& config : some_configs(named.problem, extra_configs()))
+            runs.push_back({named, config, nullptr});
+    parallel_for(thread_count(0), static_cast<std::int64_t>(runs.size()), 1, [&](std::int64_t i, std::int64_t, int) {
+        Run& run = runs[static_cast<std::size_t>(i)];
+        run.module = emulator().compile(emit(run.named.problem, run.config));
+    });
+    return runs;
+}
+
+// Native sums round at each red: their error is reported, not bounded by the operator's tolerance.
+double allowed(const Problem& p, const Verdict& verdict) {
+    if (verdict.tensor != "grad_value" || p.accumulate != Accumulate::native || bytes_of(p.value) != 2)
+        return verdict.tolerance;
+    return p.value == Type::f16 ? 2e-2 : 1.5e-1;
+}
+
+// Empty when the run's results agree with the reference, else what went wrong.
+std::string failure(const Run& run, Scene scene, emulation::Order order) {
+    const Problem& p = run.named.problem;
+    const Plan steps = plan(p, run.config);
+    const SceneTensors scene_tensors(p, scene, steps.workspace_bytes);
+    const Tensors& tensors = scene_tensors.tensors();
+    EmulationSettings settings;
+    settings.order = order;
+    settings.poison = order == emulation::Order::ascending ? 0xffffffffu : 0x7149f2cau;
+    try {
+        emulator().run(steps, *run.module, tensors, emulation_extents(p, steps, tensors), settings);
+    } catch (const Error& error) {
+        return error.what();
+    }
+    for (const Verdict& verdict : verify(p, compute_reference(p, tensors, 1), tensors, 1))
+        if (!verdict.difference.within(allowed(p, verdict)))
+            return fmt::format("{}: norm error {}, max error {} at element {}", verdict.tensor,
+                               verdict.difference.norm_error, verdict.difference.max_error, verdict.difference.worst);
+    return "";
+}
+
+void check_all(const std::vector<NamedProblem>& problems, const std::vector<Scene>& scenes) {
+    int turn = 0;
+    for (const Run& run : build(problems))
+        for (const Scene scene : scenes) {
+            const auto order = ++turn % 2 == 0 ? emulation::Order::ascending : emulation::Order::descending;
+            INFO(run.named.name, ", ", name(scene), " locations, ", canonical(run.config));
+            const std::string why = failure(run, scene, order);
+            CHECK(why == "");
+        }
+}
+
+}  // namespace
+
+TEST_SUITE_BEGIN("emulation");
+
+TEST_CASE("forward kernels agree with the reference") {
+    check_all(forward_problems(), {Scene::model, Scene::uniform, Scene::hostile, Scene::outside});
+}
+
+TEST_CASE("backward kernels agree with the reference") {
+    check_all(backward_problems(), {Scene::model, Scene::uniform, Scene::hostile, Scene::outside, Scene::contended});
+}
+
+TEST_CASE("points out of the map get gradients of exactly zero, whatever shared memory held") {
+    for (const NamedProblem& named : backward_problems()) {
+        const Problem& p = named.problem;
+        if (p.sampling == Sampling::rtdetrv2 || p.sampling == Sampling::rtdetrv2_square)
+            continue;  // those clamp, all points take part
+        const Config config = default_config(p, Silicon{});
+        const Plan steps = plan(p, config);
+        const SceneTensors scene(p, Scene::outside, steps.workspace_bytes);
+        EmulationSettings settings;
+        settings.poison = 0x7149f2cau;  // 1e30
+        emulator().run(steps, *emulator().compile(emit(p, config)), scene.tensors(),
+                       emulation_extents(p, steps, scene.tensors()), settings);
+        const auto nonzero = [](Type type, const void* tensor, std::int64_t count) {
+            std::int64_t n = 0;
+            for (std::int64_t i = 0; tensor != nullptr && i < count; i++) n += host::read(type, tensor, i) == 0 ? 0 : 1;
+            return n;
+        };
+        INFO(named.name);
+        CHECK(nonzero(p.location, scene.tensors().grad_locations, sizes(p).locations) == 0);
+        CHECK(nonzero(p.weight, scene.tensors().grad_weights, sizes(p).weights) == 0);
+        CHECK(nonzero(p.value, scene.tensors().grad_value, p.batch * p.pixels * p.heads * p.head_dim) == 0);
+    }
+}
+
+TEST_CASE("deterministic sums are bit-equal whatever the order of threads and blocks") {
+    Problem p = problem_of(Pass::backward, 2, 200, 2, 32, {{9, 9}, {4, 4}}, {4}, Type::f32);
+    p.accumulate = Accumulate::deterministic;
+    p = normalise(p);
+    const Config config = default_config(p, Silicon{});
+    const Plan steps = plan(p, config);
+    const auto module = emulator().compile(emit(p, config));
+    std::vector<char> first;
+    for (const int workers : {1, 2, 3})
+        for (const auto order : {emulation::Order::ascending, emulation::Order::descending}) {
+            const SceneTensors scene(p, Scene::model, steps.workspace_bytes);
+            EmulationSettings settings;
+            settings.workers = workers;
+            settings.order = order;
+            emulator().run(steps, *module, scene.tensors(), emulation_extents(p, steps, scene.tensors()), settings);
+            const char* bytes = static_cast<const char*>(scene.tensors().grad_value);
+            std::vector<char> now(bytes, bytes + sizes(p).value * 4);
+            if (first.empty()) first = now;
+            CHECK(now == first);
+        }
+}
+
+TEST_CASE("4096 queries on one pixel sum to 4096") {
+    for (const Type type : {Type::f16, Type::bf16}) {
+        const Problem p = normalise(problem_of(Pass::backward, 1, 4096, 1, 8, {{3, 4}}, {1}, type));
+        for (const Config& config : some_configs(p, extra_configs())) {
+            const Plan steps = plan(p, config);
+            const SceneTensors scene(p, Scene::contended, steps.workspace_bytes);
+            const Tensors& t = scene.tensors();
+            for (std::int64_t i = 0; i < sizes(p).output; i++)
+                host::write(type, const_cast<void*>(t.grad_output), i, 1.0);
+            for (std::int64_t i = 0; i < sizes(p).weights; i++)
+                host::write(Type::f32, const_cast<void*>(t.weights), i, 1.0);
+            emulator().run(steps, *emulator().compile(emit(p, config)), t, emulation_extents(p, steps, t));
+            INFO(name(type), " ", canonical(config));
+            for (std::int64_t d = 0; d < 8; d++) CHECK(host::read(type, t.grad_value, d) == 4096);
+        }
+    }
+}
+
+TEST_CASE("a tiny shape runs in well under a second") {
+    const Problem p =
+        normalise(problem_of(Pass::forward, 1, 64, 8, 32, {{8, 8}, {4, 4}, {2, 2}, {1, 1}}, {4}, Type::f32));
+    const Config config = default_config(p, Silicon{});
+    const Plan steps = plan(p, config);
+    const auto module = emulator().compile(emit(p, config));
+    const SceneTensors scene(p, Scene::model, steps.workspace_bytes);
+    const auto begin = std::chrono::steady_clock::now();
+    emulator().run(steps, *module, scene.tensors(), emulation_extents(p, steps, scene.tensors()));
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+    MESSAGE("emulated forward of a tiny shape: ", taken.count() * 1e3, " ms");
+    CHECK(taken.count() < (emulation::under_asan || emulation::under_tsan ? 30 : 5));
+}
+
+TEST_SUITE_END();
