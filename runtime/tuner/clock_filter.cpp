@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "runtime/tuner/robust.hpp"
+#include "runtime/measure/robust.hpp"
 
 namespace msda {
 namespace {

@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "runtime/tuner/robust.hpp"
+#include "runtime/measure/robust.hpp"
 
 namespace msda {
 

@@ -19,9 +19,9 @@ constexpr std::size_t final_size = 6;
 constexpr int first_heat_rounds = 8;
 constexpr int second_heat_rounds = 16;
 constexpr int final_block = 8;        // rounds between two judgements of the final
-constexpr int shortest_final = 16;    // rounds
+constexpr int shortest_final = 32;    // rounds; below, the error itself is uncertain
 constexpr double sure = 2.5;          // standard errors, to drop a finalist
-constexpr double beyond_doubt = 3.5;  // standard errors, to dethrone the default: the final looks up to 50 times
+constexpr double beyond_doubt = 4.0;  // standard errors, to dethrone the default: the final looks up to 50 times
 constexpr double alike = 0.004;       // finalists this sure to be within that of each other need no more rounds
 
 }  // namespace

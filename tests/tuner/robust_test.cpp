@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "runtime/tuner/race.hpp"
-#include "runtime/tuner/robust.hpp"
+#include "runtime/measure/robust.hpp"
 
 using namespace msda;
 

@@ -1,5 +1,5 @@
 // Median, MAD and the mean of the middle half.
-#include "runtime/tuner/robust.hpp"
+#include "runtime/measure/robust.hpp"
 
 #include <algorithm>
 #include <cmath>
