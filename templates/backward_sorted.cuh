@@ -228,10 +228,11 @@ struct BackwardSorted {
     };
     MSDA_DEVICE Pixel pixel_of(int cell, int first_level, int levels) const {
         Pixel p = {first_level, 0, 0, grid(0)};
+        if (p.grid.first > cell) p.grid.first = direct;
 #pragma unroll 1
         for (int j = 1; j < levels; j++) {
             const Grid g = grid(j);
-            if (g.first >= 0 && cell >= g.first && (p.grid.first < 0 || g.first >= p.grid.first)) p.level = first_level + j, p.grid = g;
+            if (g.first >= 0 && cell >= g.first && g.first >= p.grid.first) p.level = first_level + j, p.grid = g;
         }
         const int k = cell - p.grid.first, row = k / p.grid.width;
         p.x = p.grid.x + k - row * p.grid.width;
