@@ -56,6 +56,7 @@ class DeviceContext {
     const Driver& driver() const noexcept { return *driver_; }
     const DeviceInfo& device() const noexcept { return device_; }
     CUcontext handle() const noexcept { return context_; }
+    bool primary() const noexcept { return primary_; }
     unsigned generation() const noexcept { return generation_; }
 
     // False when the context was destroyed and its handle given to another one.

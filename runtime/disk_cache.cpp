@@ -61,8 +61,8 @@ std::vector<Entry> entries_in(const FileSystem& files, const std::string& direct
 
 }  // namespace
 
-DiskCache::DiskCache(const FileSystem& files, std::string directory, Warnings& warnings)
-    : files_(files), directory_(std::move(directory)), warnings_(warnings) {}
+DiskCache::DiskCache(const FileSystem& files, std::string directory, Warnings& warnings, std::string why_off)
+    : files_(files), directory_(std::move(directory)), why_off_(std::move(why_off)), warnings_(warnings) {}
 
 std::string DiskCache::path_of(const std::string& key) const { return fmt::format("{}/{}{}", directory_, key, suffix); }
 
@@ -75,7 +75,10 @@ void DiskCache::give_up(const std::string& what, const std::string& why) {
 
 // Judges the directory once; `make`: creates it when it is not there.
 bool DiskCache::usable(bool make) {
-    if (directory_.empty()) return false;
+    if (directory_.empty()) {
+        if (!why_off_.empty()) give_up("keep kernels on disk", why_off_);
+        return false;
+    }
     const std::lock_guard lock(mutex_);
     if (state_ != State::unknown) return state_ == State::good;
     FileStatus status;

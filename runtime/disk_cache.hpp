@@ -18,9 +18,9 @@ namespace msda {
 
 class DiskCache {
   public:
-    // `directory` is made at the first store; empty turns the cache off. `files` and `warnings` must outlive this
-    // object.
-    DiskCache(const FileSystem& files, std::string directory, Warnings& warnings);
+    // `directory` is made at the first store; empty turns the cache off, with one warning of `why_off` at the first use
+    // unless that is empty. `files` and `warnings` must outlive this object.
+    DiskCache(const FileSystem& files, std::string directory, Warnings& warnings, std::string why_off = {});
 
     const std::string& directory() const noexcept { return directory_; }
 
@@ -49,6 +49,7 @@ class DiskCache {
 
     const FileSystem& files_;
     std::string directory_;
+    std::string why_off_;
     Warnings& warnings_;
     std::mutex mutex_;
     enum class State : std::uint8_t { unknown, good, off } state_ = State::unknown;

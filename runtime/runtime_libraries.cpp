@@ -107,7 +107,7 @@ NvrtcMemory Runtime::State::nvrtc_memory() {
 }
 
 std::shared_ptr<const NvrtcLibrary> Runtime::State::nvrtc(int driver_version) {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(nvrtc_mutex_);
     if (nvrtc_ == nullptr || !why_not_usable(nvrtc_->info(), driver_version).empty()) {
         nvrtc_attempts_.clear();
         nvrtc_ = nullptr;
@@ -117,7 +117,7 @@ std::shared_ptr<const NvrtcLibrary> Runtime::State::nvrtc(int driver_version) {
 }
 
 void Runtime::State::use_nvrtc(std::shared_ptr<const NvrtcLibrary> nvrtc) {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(nvrtc_mutex_);
     nvrtc_ = std::move(nvrtc);
 }
 
@@ -133,6 +133,14 @@ std::shared_ptr<DeviceContext> Runtime::State::known_context(CUcontext handle) {
     return nullptr;
 }
 
+// Called with the lock held.
+std::shared_ptr<DeviceContext> Runtime::State::known_primary(int ordinal) {
+    const auto found = std::find_if(contexts_.begin(), contexts_.end(), [&](const auto& context) {
+        return context->primary() && context->device().ordinal == ordinal;
+    });
+    return found == contexts_.end() ? nullptr : known_context((*found)->handle());
+}
+
 std::shared_ptr<DeviceContext> Runtime::State::context_for(int ordinal) {
     const auto opened = driver();
     const Driver& calls = *opened;
@@ -141,10 +149,13 @@ std::shared_ptr<DeviceContext> Runtime::State::context_for(int ordinal) {
     const std::lock_guard lock(mutex_);
     if (current != nullptr)
         if (auto known = known_context(current); known != nullptr && known->device().ordinal == ordinal) return known;
-    const DeviceInfo device = device_info(calls, ordinal);
+    const auto primary = known_primary(ordinal);
+    if (primary != nullptr && current == nullptr) return primary;
+    const DeviceInfo device = primary != nullptr ? primary->device() : device_info(calls, ordinal);
     CUdevice current_device = -1;
     if (current != nullptr) calls.check(calls.ctx_get_device, &current_device);
     if (current_device == device.handle) return contexts_.emplace_back(take_current(opened, device, current));
+    if (primary != nullptr) return primary;
     PrimaryReference reference(calls, device.handle);
     if (auto known = known_context(reference.handle())) return known;
     return contexts_.emplace_back(take_primary(opened, device, reference));
@@ -156,7 +167,7 @@ Attempts Runtime::State::driver_attempts() {
 }
 
 Attempts Runtime::State::nvrtc_attempts() {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(nvrtc_mutex_);
     return nvrtc_attempts_;
 }
 

@@ -23,15 +23,9 @@ LayersOptions layers_options(const Options& options, Warnings& warnings) {
     return layers;
 }
 
-std::string cache_directory(const Options& options, Warnings& warnings) {
+std::string cache_directory(const Options& options) {
     if (!options.disk_cache) return {};
-    if (!options.cache_directory.empty()) return options.cache_directory;
-    std::string directory = default_cache_directory();
-    if (directory.empty())
-        warnings.once("disk cache",
-                      "neither HOME nor XDG_CACHE_HOME is set: compiled kernels are kept in memory only (set "
-                      "MSDA_CACHE_DIR, or MSDA_CACHE=0)");
-    return directory;
+    return options.cache_directory.empty() ? default_cache_directory() : options.cache_directory;
 }
 
 bool has_kernels(const Plan& plan) {
@@ -66,7 +60,8 @@ CompileRequest compile_request(const Problem& problem, const Config& config, int
 Runtime::State::State(Options given)
     : options(std::move(given)),
       warnings(options.warn),
-      cache(files, cache_directory(options, warnings), warnings),
+      cache(files, cache_directory(options), warnings,
+            options.disk_cache ? "neither HOME nor XDG_CACHE_HOME is set" : ""),
       layers(layers_options(options, warnings)),
       binaries(cache, warnings, [this](int driver_version) { return nvrtc(driver_version); }) {}
 

@@ -69,6 +69,11 @@ struct Runtime::State {
                                                    const std::optional<Config>& config, Device device,
                                                    const Stream* stream);
 
+    // Drops the operators kept for callers that prepare the same again; whoever holds one keeps it.
+    void forget_operators() {
+        operators_.erase_if([](const OperatorKey&) { return true; });
+    }
+
     // What each search tried so far.
     Attempts driver_attempts();
     Attempts nvrtc_attempts();
@@ -81,16 +86,19 @@ struct Runtime::State {
                                                        const std::shared_ptr<DeviceContext>& context);
     std::shared_ptr<const Operator::State> make_emulated(Identity identity);
     std::shared_ptr<DeviceContext> known_context(CUcontext handle);
+    std::shared_ptr<DeviceContext> known_primary(int ordinal);
     NvrtcMemory nvrtc_memory();
 
-    std::mutex mutex_;  // of all below
+    std::mutex mutex_;  // of driver, contexts and emulator
     std::shared_ptr<const Driver> driver_;
     Attempts driver_attempts_;
-    std::shared_ptr<const NvrtcLibrary> nvrtc_;
-    Attempts nvrtc_attempts_;
     std::vector<std::shared_ptr<DeviceContext>> contexts_;
     std::shared_ptr<Emulator> emulator_;
     unsigned generation_ = fork_generation();
+
+    std::mutex nvrtc_mutex_;  // a search opens libraries of 100 MB; who needs only the driver does not wait for it
+    std::shared_ptr<const NvrtcLibrary> nvrtc_;
+    Attempts nvrtc_attempts_;
 
     OnceMap<OperatorKey, const Operator::State, OperatorKeyHash> operators_{operator_capacity};
 };
