@@ -63,8 +63,9 @@ Difference compare(const std::vector<double>& reference, Type type, const void* 
         if (partial.max_error > difference.max_error)
             difference.max_error = partial.max_error, difference.worst = partial.worst;
     }
-    // 0 / 0: an all-zero reference is met exactly.
-    difference.norm_error = error == 0 ? 0 : std::sqrt(error) / std::sqrt(norm);
+    // An all-zero reference is met by zeros alone: any other error makes this infinite, or NaN where its square
+    // underflows.
+    difference.norm_error = difference.max_error == 0 ? 0 : std::sqrt(error) / std::sqrt(norm);
     return difference;
 }
 

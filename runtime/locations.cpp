@@ -17,8 +17,14 @@ double coarse(double v) { return std::nearbyint(v * 0x1p20) * 0x1p-20; }
 }  // namespace
 
 LocationPattern::LocationPattern(const Problem& problem, Locations kind, std::uint64_t seed)
-    : problem_(problem), shape_(Shape::uniform), columns_(1), rows_(1), points_(seed, 3), boxes_(seed, 4) {
-    const bool dense = problem.encoder_like() || problem.queries >= 4096;  // no decoder asks as many queries
+    : problem_(problem),
+      shape_(Shape::uniform),
+      encoder_(problem.encoder_like()),
+      columns_(1),
+      rows_(1),
+      points_(seed, 3),
+      boxes_(seed, 4) {
+    const bool dense = encoder_ || problem.queries >= 4096;  // no decoder asks as many queries
     if (kind == Locations::model) shape_ = dense ? Shape::pixels : Shape::boxes;
     while (columns_ * columns_ < problem.queries) columns_++;
     if (problem.queries > 0) rows_ = (problem.queries - 1) / columns_ + 1;
@@ -46,7 +52,7 @@ double LocationPattern::centre(int64_t bq, int axis) const {
     if (shape_ == Shape::uniform) return boxes_.uniform(5 * bq + axis);
     const int64_t query = bq % problem_.queries;
     int64_t width = columns_, height = rows_, first = 0;
-    if (problem_.encoder_like())
+    if (encoder_)
         for (const Level& level : problem_.levels)
             if (query >= level.start) width = level.width, height = level.height, first = level.start;
     const int64_t place = axis == 0 ? (query - first) % width : (query - first) / width;

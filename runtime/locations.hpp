@@ -33,6 +33,7 @@ class LocationPattern {
 
     const Problem& problem_;
     Shape shape_;
+    bool encoder_;                                  // queries are the pixels of the levels
     std::int64_t columns_, rows_;                   // of the raster of dense queries
     std::vector<std::array<double, 2>> direction_;  // of each head
     RandomStream points_, boxes_;

@@ -52,6 +52,16 @@ inline FloatVector load(const f16* p) {  // host::widen, lane by lane
     return (FloatVector)(all | (bits & 0x8000) << 16);
 }
 #endif
+#if defined(MSDA_CPU_AVX2)
+inline FloatVector load(const e4m3* p) {  // the same bits as f16, whose exponent bias is larger by 8, are v / 256
+    const __m128i bits = _mm_cvtepu8_epi16(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)));
+    const __m128i magnitude = _mm_and_si128(bits, _mm_set1_epi16(0x7f));
+    const __m128i nan = _mm_srli_epi16(_mm_cmpeq_epi16(magnitude, _mm_set1_epi16(0x7f)), 1);
+    const __m128i sign = _mm_slli_epi16(_mm_and_si128(bits, _mm_set1_epi16(0x80)), 8);
+    const __m128i half = _mm_or_si128(_mm_or_si128(_mm_slli_epi16(magnitude, 7), sign), nan);
+    return (FloatVector)_mm256_cvtph_ps(half) * 256.0f;
+}
+#else
 inline FloatVector load(const e4m3* p) {  // host::widen, lane by lane
     const IntVector bits = __builtin_convertvector(load_raw<ByteVector>(p), IntVector);
     const IntVector magnitude = bits & 0x7f;
@@ -60,6 +70,7 @@ inline FloatVector load(const e4m3* p) {  // host::widen, lane by lane
     const IntVector quiet = IntVector{} + 0x7fc00000;
     return (FloatVector)(select((IntVector)(magnitude == 0x7f), quiet, finite) | (bits & 0x80) << 24);
 }
+#endif
 
 template <class C>
 inline void store_vector(C* p, Vector<C> v) {
