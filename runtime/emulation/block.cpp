@@ -153,7 +153,6 @@ MSDA_UNSEEN void access(Thread& thread, Access kind, const void* address, int by
 
 MSDA_UNSEEN void finish(Lane& self) {
     Block& block = *self.owner;
-    release(&block.done);
     self.waits_at = {};
     self.warp->ready &= ~self.bit();
     block.finished++;

@@ -72,7 +72,7 @@ struct Block {
     Site barrier;
     int phase = 0;
     char order[2] = {};
-    char started = 0, done = 0;  // addresses for acquire() and release()
+    char started = 0;  // address for acquire() and release()
     Fault fault;
     Counts counts;
 };

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
 #include <mutex>
 
 #include "msda/error.hpp"
@@ -129,13 +130,19 @@ struct Emulator::State {
         workers = static_cast<int>(std::min<std::uint32_t>(static_cast<std::uint32_t>(workers), grid.blocks));
         std::vector<std::unique_ptr<Multiprocessor>> used;
         for (int i = 0; i < workers; i++) used.push_back(take());
-        parallel_for(workers, workers, 1, [&](std::int64_t begin, std::int64_t, int) {
-            used[static_cast<std::size_t>(begin)]->run(grid, static_cast<std::uint32_t>(begin),
-                                                       static_cast<std::uint32_t>(workers));
-        });
+        std::exception_ptr failure;
+        try {
+            parallel_for(workers, workers, 1, [&](std::int64_t begin, std::int64_t, int) {
+                used[static_cast<std::size_t>(begin)]->run(grid, static_cast<std::uint32_t>(begin),
+                                                           static_cast<std::uint32_t>(workers));
+            });
+        } catch (...) {
+            failure = std::current_exception();
+        }
         Counts counts;
         for (auto& multiprocessor : used) counts += multiprocessor->collect();
         give_back(used);
+        if (failure) std::rethrow_exception(failure);
         return counts;
     }
 };

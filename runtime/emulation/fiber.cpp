@@ -156,6 +156,16 @@ MSDA_UNSEEN void begin_fiber() {
 #endif
 }
 
+MSDA_UNSEEN void take_over([[maybe_unused]] Fiber& fiber) {
+#ifdef MSDA_TSAN
+    void* self = __tsan_get_current_fiber();
+    __tsan_switch_to_fiber(fiber.tsan_fiber, __tsan_switch_to_fiber_no_sync);
+    __tsan_release(&fiber);
+    __tsan_switch_to_fiber(self, __tsan_switch_to_fiber_no_sync);
+    __tsan_acquire(&fiber);
+#endif
+}
+
 Fibers::Fibers(int count, void (*entry)(void*), void* (*argument)(void*, int), void* context)
     : fibers_(static_cast<std::size_t>(count)) {
     const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));

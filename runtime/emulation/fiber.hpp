@@ -26,6 +26,10 @@ void switch_fiber(Fiber& from, Fiber& to);
 // The first call of every fiber's entry.
 void begin_fiber();
 
+// To ThreadSanitizer, makes all that the fiber did until now happen before what the caller does next. The fiber must
+// not be running.
+void take_over(Fiber& fiber);
+
 // A number of fibers with guarded stacks. The destructor frees them wherever they stopped: nothing on their stacks is
 // unwound.
 class Fibers {
