@@ -69,7 +69,7 @@ struct Problem {
     Reference reference = Reference::none;
     std::int64_t reference_levels = 0;                      // 1 or L, with a reference
     std::int64_t pillars = 0;                               // Z, with Reference::pillars
-    Gradients gradients;                                    // of a backward
+    Gradients gradients{};                                  // of a backward
     Accumulate accumulate = Accumulate::automatic;          // of a backward that computes grad_value
     std::array<std::int64_t, 3> value_strides = {0, 0, 0};  // elements between images, pixels, heads; all 0: dense
     std::int64_t alignment = 16;  // bytes: the lowest alignment of the tensors' addresses, a power of two ≤ 16
@@ -119,4 +119,4 @@ std::string_view name(Specialise);
 template <class T>
 T parse_name(std::string_view text);
 
-}  // namespace msda
+}  // namespace gnu::visibility("default")]]msda
