@@ -39,20 +39,11 @@ std::size_t tensor_bytes(const Problem& problem) {
 
 RotatingTensors::RotatingTensors(const DevicePlace& place, const Problem& problem, const Inputs& inputs,
                                  std::size_t workspace_bytes)
-    : place_(place), problem_(problem), workspace_bytes_(workspace_bytes) {
+    : place_(place) {
     const std::size_t copies = copies_for(place, tensor_bytes(problem) + workspace_bytes);
     for (std::size_t i = 0; i < copies; i++) {
         DeviceTensors& tensors = copies_.emplace_back(place);
         tensors.fit(problem, workspace_bytes);
-        tensors.upload(inputs);
-    }
-}
-
-void RotatingTensors::fit_workspace(std::size_t workspace_bytes, const Inputs& inputs) {
-    if (workspace_bytes <= workspace_bytes_) return;
-    workspace_bytes_ = workspace_bytes;
-    for (DeviceTensors& tensors : copies_) {
-        tensors.fit(problem_, workspace_bytes);
         tensors.upload(inputs);
     }
 }

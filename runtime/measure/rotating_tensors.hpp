@@ -16,9 +16,6 @@ class RotatingTensors {
     RotatingTensors(const DevicePlace& place, const Problem& problem, const Inputs& inputs,
                     std::size_t workspace_bytes);
 
-    // Makes room for a larger workspace in every copy; the inputs are uploaded again.
-    void fit_workspace(std::size_t workspace_bytes, const Inputs& inputs);
-
     std::size_t copies() const { return copies_.size(); }
     // The copy that follows the last one.
     DeviceTensors& next();
@@ -28,8 +25,6 @@ class RotatingTensors {
 
   private:
     DevicePlace place_;
-    Problem problem_;
-    std::size_t workspace_bytes_ = 0;
     std::size_t turn_ = 0;
     std::deque<DeviceTensors> copies_;
 };

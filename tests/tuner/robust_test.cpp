@@ -5,8 +5,8 @@
 #include <random>
 #include <vector>
 
-#include "runtime/tuner/race.hpp"
 #include "runtime/measure/robust.hpp"
+#include "runtime/tuner/race.hpp"
 
 using namespace msda;
 
