@@ -1,6 +1,7 @@
 // Tensors from hashes, in parallel over their rows.
 #include "runtime/inputs.hpp"
 
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -39,15 +40,15 @@ HostBuffer make_value(const Problem& p, std::uint64_t seed, int threads) {
     HostBuffer buffer = buffer_of(span, p.value);
     if (buffer.data() == nullptr) return buffer;
     if (!p.dense()) std::memset(buffer.data(), 0xff, buffer.bytes());
-    const auto [image, pixel, head] = p.strides();
+    const std::array<int64_t, 3> stride = p.strides();
     host::visit(p.value, [&](auto zero) {
         using T = decltype(zero);
         T* out = static_cast<T*>(buffer.data());
         // Strides may make rows overlap, which one thread writes in order.
         parallel_for(p.dense() ? threads : 1, rows, 256, [&](int64_t begin, int64_t end, int) {
             for (int64_t row = begin; row < end; row++) {
-                T* channels =
-                    out + row / p.heads / p.pixels * image + row / p.heads % p.pixels * pixel + row % p.heads * head;
+                T* channels = out + row / p.heads / p.pixels * stride[0] + row / p.heads % p.pixels * stride[1] +
+                              row % p.heads * stride[2];
                 for (int64_t d = 0; d < p.head_dim; d++)
                     channels[d] = host::narrow<T>(random.normal(row * p.head_dim + d));
             }
