@@ -132,12 +132,18 @@ Ownership ownership_of(const Problem& p, const Config& c) {
                               static_cast<double>(pixels);
         const std::int64_t most = std::max<std::int64_t>(1, p.queries / 64);
         o.ranges.push_back(ceil_div(pixels, c.cells));
-        o.chunks.push_back(std::clamp<std::int64_t>(static_cast<std::int64_t>(visits / visits_a_block), 1, most));
+        o.chunks.push_back(
+            c.kept > 0 ? 1 : std::clamp<std::int64_t>(static_cast<std::int64_t>(visits / visits_a_block), 1, most));
         o.first.push_back(o.first.back() + o.ranges.back() * o.chunks.back());
         o.plane.push_back(o.plane.back() + pixels * o.chunks.back());
         o.partial |= o.chunks.back() > 1;
     }
     return o;
+}
+
+bool owned_once(const Problem& p, const Config& c) {
+    return c.scatter == scatter_owned && c.kept > 0 && p.queries * *std::ranges::max_element(p.points) <= c.kept &&
+           !ownership_of(p, c).partial;
 }
 
 std::vector<Kernel> backward_kernels(const Problem& p, const Config& c) {
@@ -162,6 +168,8 @@ std::string backward_constants(const Problem& p, const Config& c) {
     line("int", "cells", fmt::format("{}", c.cells));
     line("int", "levels_per_pass", fmt::format("{}", c.levels_per_pass));
     line("int", "pass_points", fmt::format("{}", points_a_pass(p, c)));
+    line("int", "kept", fmt::format("{}", c.kept));
+    line("bool", "once", fmt::format("{}", owned_once(p, c)));
     line("bool", "partial", fmt::format("{}", c.scatter == scatter_owned && ownership_of(p, c).partial));
     return text;
 }
@@ -202,10 +210,11 @@ std::int64_t sorted_shared_bytes(const Problem& p, const Config& c) {
     return copies * (queries + 1) * row + points * 32 + 4 * words;
 }
 
-// Mirrors the layout of OwnedBackward in templates/backward_owned.cuh.
+// Mirrors the layouts of OwnedOnce (templates/owned_once.cuh) and OwnedSummed (templates/backward_owned.cuh).
 std::int64_t owned_shared_bytes(const Problem& p, const Config& c) {
     const Cut cut = cut_of(p, c);
     const std::int64_t sum = sum_bytes(p);
+    if (c.kept > 0) return 3 * c.kept * sum + 4 * (2 * c.cells + 1 + 1 + 32) + 2 * 8 * c.kept;
     const std::int64_t channels = static_cast<std::int64_t>(c.lanes) * cut.chunks * cut.per_load;
     const std::int64_t pitch = channels + (channels % 32 == 0 ? c.lanes : 0);
     const std::int64_t kept = 2 * c.threads;

@@ -12,10 +12,11 @@
 namespace msda {
 namespace {
 
-constexpr std::array<ConfigField, 13> fields = {{
+constexpr std::array<ConfigField, 15> fields = {{
     {"tile_width", &Config::tile_width},
     {"tile_height", &Config::tile_height},
     {"heads", &Config::heads},
+    {"twist", &Config::twist},
     {"lanes", &Config::lanes},
     {"vector", &Config::vector},
     {"split", &Config::split},
@@ -25,6 +26,7 @@ constexpr std::array<ConfigField, 13> fields = {{
     {"scatter", &Config::scatter},
     {"threads", &Config::threads},
     {"cells", &Config::cells},
+    {"kept", &Config::kept},
     {"levels_per_pass", &Config::levels_per_pass},
 }};
 

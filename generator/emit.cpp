@@ -89,12 +89,12 @@ std::string traits(const Problem& p, const Config& c) {
     number("tile_width", c.tile_width);
     number("tile_height", c.tile_height);
     number("block_heads", c.heads);
+    flag("twist", c.twist != 0);
     number("lanes", c.lanes);
     number("vector", c.vector);
     number("chunks", cut.chunks);
     number("slices", cut.slices);
     number("split", c.split);
-    flag("split_by_level", split_by_level(p, c));
     number("staging", c.staging);
     number("unroll", c.unroll);
     text += backward_traits(p, c);

@@ -55,8 +55,4 @@ int queries_a_block(const Config& c) { return c.tile_width * std::max(1, c.tile_
 
 int row_threads(const Config& c) { return queries_a_block(c) * c.split * c.heads * c.lanes; }
 
-bool split_by_level(const Problem& p, const Config& c) {
-    return std::ranges::all_of(p.points, [&](std::int64_t points) { return points % c.split == 0; });
-}
-
 }  // namespace msda

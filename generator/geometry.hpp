@@ -37,9 +37,6 @@ int queries_a_block(const Config& config);
 // Threads a block of a row-wise kernel (forward, direct backward).
 int row_threads(const Config& config);
 
-// True when all points that `split` parts take at one step lie on one level.
-bool split_by_level(const Problem& problem, const Config& config);
-
 constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 }  // namespace msda

@@ -32,7 +32,7 @@ std::int64_t row_lanes(const Problem& p, int lanes) { return p.batch * p.queries
 
 // Parts that share a row's points: only where rows alone leave the GPU empty (300 queries, batch 4: 14.0 -> 9.4 µs).
 int split_of(const Problem& p, const Config& c, const Silicon& s) {
-    const std::int64_t wanted = static_cast<std::int64_t>(s.sm_count) * 1024;
+    const std::int64_t wanted = static_cast<std::int64_t>(s.sm_count) * 2048;
     int split = 1;
     while (row_lanes(p, c.lanes) * split * 2 <= wanted && split * 2 <= 4 && c.lanes * c.heads * split * 2 <= 32 &&
            p.total_points() >= split * 2 * 2)
@@ -84,6 +84,15 @@ int owned_cells(const Problem& p, const Config& c) {
     return static_cast<int>(std::clamp<std::int64_t>((32 << 10) / row, 1, 256));
 }
 
+// Few enough points that a block can keep them all: then it owns many pixels and reads the points once.
+void keep_all(const Problem& p, const Silicon& s, Config& c) {
+    Config once = c;
+    once.kept = static_cast<int>(
+        std::min<std::int64_t>(1 << 15, ceil_div(p.queries * *std::ranges::max_element(p.points), 256) * 256));
+    once.cells = 2048;
+    if (owned_once(p, once) && why_not(p, once, s).empty()) c = once;
+}
+
 bool can_sort(const Problem& p, const Config& c) {
     const Cut cut = cut_of(p, c);
     return p.value != Type::f64 && p.sampling == Sampling::bilinear && cut.chunks == 1 && cut.slices == 1 &&
@@ -104,6 +113,7 @@ Config backward_config(const Problem& p, const Silicon& s) {
         c.scatter = scatter_owned;
         if (row_threads(c) != c.threads) c.threads = row_threads(c);
         c.cells = owned_cells(p, c);
+        keep_all(p, s, c);
         return c;
     }
     if (can_sort(p, c)) {

@@ -48,6 +48,10 @@ void row_axes(const Problem& p, const Config& start, Visit visit) {
                     const int threads = row_threads(c);
                     if (threads < 64 || threads > 512) continue;
                     visit(c);
+                    if (heads > 1 && p.heads % 4 == 0) {
+                        c.twist = 1;
+                        visit(c);
+                    }
                 }
 }
 
@@ -93,14 +97,21 @@ void sorted_space(const Problem& p, const Config& start, Candidates& out) {
                     }
 }
 
+// Room for all points that the queries have on one level, rounded so that a training's changing Q shares kernels.
+int kept_points(const Problem& p) {
+    return static_cast<int>(
+        std::min<std::int64_t>(1 << 15, ceil_div(p.queries * *std::ranges::max_element(p.points), 256) * 256));
+}
+
 void owned_space(const Problem& p, const Config& start, Candidates& out) {
     row_axes(p, start, [&](Config c) {
         c.scatter = scatter_owned;
         c.threads = row_threads(c);
-        for (const int cells : {64, 128, 256, 512, 1024}) {
-            c.cells = cells;
-            out.add(c);
-        }
+        for (const int cells : {64, 128, 256, 512, 1024, 2048, 4096, 8192})
+            for (const int kept : {0, kept_points(p)}) {
+                c.cells = cells, c.kept = kept;
+                out.add(c);
+            }
     });
 }
 

@@ -1,6 +1,7 @@
 // Which configs a problem and a GPU allow; each refusal names the field, its limit and what came.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 
 #include "generator/backward.hpp"
@@ -25,10 +26,10 @@ std::string field_limits(const Config& c) {
     };
     for (const std::string& why :
          {range("tile_width", c.tile_width, 1, 1024), range("tile_height", c.tile_height, 0, 64),
-          range("heads", c.heads, 1, 32), power("lanes", c.lanes, 32), power("vector", c.vector, 16),
-          power("split", c.split, 32), range("staging", c.staging, 0, 1), range("unroll", c.unroll, 1, 16),
-          range("min_blocks", c.min_blocks, 0, 32), range("scatter", c.scatter, 0, 2),
-          range("threads", c.threads, 32, 1024), range("cells", c.cells, 1, 8192),
+          range("heads", c.heads, 1, 32), range("twist", c.twist, 0, 1), power("lanes", c.lanes, 32),
+          power("vector", c.vector, 16), power("split", c.split, 32), range("staging", c.staging, 0, 1),
+          range("unroll", c.unroll, 1, 16), range("min_blocks", c.min_blocks, 0, 32), range("scatter", c.scatter, 0, 2),
+          range("threads", c.threads, 32, 1024), range("cells", c.cells, 1, 8192), range("kept", c.kept, 0, 16384),
           range("levels_per_pass", c.levels_per_pass, 1, 16)})
         if (!why.empty()) return why;
     return {};
@@ -95,6 +96,11 @@ std::string backward_limits(const Problem& p, const Config& c, const Silicon& s)
     if (p.accumulate == Accumulate::deterministic && c.scatter != scatter_owned)
         return fmt::format("scatter: expected {} (owned) for deterministic sums, got {}", +scatter_owned, c.scatter);
     if (c.scatter == scatter_owned) {
+        if (c.kept > 0 && !owned_once(p, c))
+            return fmt::format(
+                "kept: expected at least the {} points of the queries on one level, and levels that cover S once, got "
+                "{}",
+                p.queries * *std::ranges::max_element(p.points), c.kept);
         if ((p.gradients.location || p.gradients.weight) && row_threads(c) != c.threads)
             return fmt::format("threads: expected tile × split × heads × lanes = {} in the owned form, got {}",
                                row_threads(c), c.threads);
@@ -120,6 +126,8 @@ std::string why_not(const Problem& p, const Config& c, const Silicon& s) {
     const bool rows = p.pass == Pass::forward || c.scatter != scatter_sorted;
     if (rows)
         if (std::string why = thread_limits(c, row_threads(c)); !why.empty()) return why;
+    if (c.twist != 0 && p.heads % 4 != 0)
+        return fmt::format("twist: expected 0, for {} heads are not a multiple of 4", p.heads);
     if (c.tile_height > 0 && !p.encoder_like())
         return "tile_height: expected 0, for the queries are not the pixels of the levels";
     if (p.pass == Pass::forward && (p.softmax || p.reference != Reference::none))

@@ -5,56 +5,32 @@
 // business of the grid's other blocks, which work row by row.
 #pragma once
 
-#include "backward_points.cuh"
-#include "block.cuh"
+#include "owned_once.cuh"
 
 namespace msda {
 
+// Owned pixels for any number of points: the sums lie in shared memory, and points are kept until the room for them is full, then added.
 template <class T, class Shape>
-struct BackwardOwned {
-    using V = typename T::value_t;
+struct OwnedSummed : OwnedBlock<T, Shape> {
+    using Base = OwnedBlock<T, Shape>;
     using A = typename T::acc_t;
-    static constexpr int per_load = T::vector / static_cast<int>(sizeof(V));
-    static constexpr int channels = T::lanes * T::chunks * per_load;                    // a block's slice of D
-    static constexpr int pitch = channels + (channels % 32 == 0 ? T::lanes : 0);        // groups of a warp hit different banks
-    static constexpr int groups = T::threads / T::lanes, warp_groups = 32 / T::lanes;
-    static constexpr int corners = T::sampling == bilinear ? 4 : 1;
-    static constexpr int capacity = 2 * T::threads;                                      // points kept at once
+    using Sum = typename Base::Sum;
+    using Base::corners, Base::groups, Base::owned, Base::per_load;
+    static constexpr int channels = T::lanes * T::chunks * per_load;              // a block's slice of D
+    static constexpr int pitch = channels + (channels % 32 == 0 ? T::lanes : 0);  // groups of a warp hit different banks
+    static constexpr int capacity = 2 * T::threads;                               // points kept at once
 
-    const Shape& shape;
-    int slice, image, head, level, chunk;
-    int first_pixel, owned;         // the block's pixels, within the level
-    int first_query, query_count;   // the block's queries
-    A* sums;        // [owned][pitch]
-    A* kept;        // [3][capacity]: x, y, weight of each kept point
-    int* origin;    // its number among the points that the block reads: the order of summation
-    int* grouped;   // items (kept point · 4 + corner) grouped by pixel, in any order
-    int* ordered;   // and by origin
-    int* starts;    // first item of each owned pixel
-    int* cursor;    // items of each pixel grouped so far
-    int* counter;   // points kept
+    A* sums;       // [owned][pitch]
+    A* kept;       // [3][capacity]: x, y, weight of each kept point
+    int* origin;   // its number among the points that the block reads: the order of summation
+    int* grouped;  // items (kept point · 4 + corner) grouped by pixel, in any order
+    int* ordered;  // and by origin
+    int* starts;   // first item of each owned pixel
+    int* cursor;   // items of each pixel grouped so far
+    int* counter;  // points kept
     int* partial;
 
-    MSDA_DEVICE BackwardOwned(const Shape& s, u32 block) : shape(s) {
-        const u32 all = static_cast<u32>(s.owned_first(T::levels));
-        int at = static_cast<int>(block % all);
-        block /= all;
-        slice = static_cast<int>(block % T::slices);
-        block /= T::slices;
-        head = static_cast<int>(block % T::heads);
-        image = static_cast<int>(block / T::heads);
-        level = 0;
-#pragma unroll
-        for (int l = 1; l < T::levels; l++)
-            if (at >= s.owned_first(l)) level = l;
-        at -= s.owned_first(level);
-        const int chunks = s.owned_chunks(level), size = s.height(level) * s.width(level);
-        chunk = at % chunks;
-        first_pixel = at / chunks * T::cells;
-        owned = size - first_pixel < T::cells ? size - first_pixel : T::cells;
-        const int per_chunk = (s.queries() + chunks - 1) / chunks, left = s.queries() - chunk * per_chunk;
-        first_query = chunk * per_chunk;
-        query_count = left < 0 ? 0 : left < per_chunk ? left : per_chunk;
+    MSDA_DEVICE OwnedSummed(const Shape& s, u32 block) : Base(s, block) {
         sums = reinterpret_cast<A*>(shared_memory());
         kept = sums + T::cells * pitch;
         origin = reinterpret_cast<int*>(kept + 3 * capacity);
@@ -66,18 +42,7 @@ struct BackwardOwned {
         partial = counter + 1;
     }
 
-    MSDA_DEVICE i64 row_index(int query) const { return (static_cast<i64>(image) * shape.queries() + query) * T::heads + head; }
-
-    // Which owned pixel corner c of a point is, or −1.
-    MSDA_DEVICE int owned_pixel(const Footprint<A>& f, int c) const {
-        const int pixel = (f.y0 + (c >> 1)) * shape.width(level) + f.x0 + (c & 1) - first_pixel;
-        return (f.valid >> c & 1) && pixel >= 0 && pixel < owned ? pixel : -1;
-    }
-    MSDA_DEVICE Footprint<A> footprint(int k) const {
-        ReadPoint<A> p;
-        p.x = load_shared(kept + k), p.y = load_shared(kept + capacity + k), p.active = true;
-        return footprint_of<T>(shape, p, level);
-    }
+    MSDA_DEVICE Footprint<A> kept_footprint(int k) const { return this->footprint(load_shared(kept + k), load_shared(kept + capacity + k)); }
 
     MSDA_DEVICE void clear_counts() {
         for (int i = thread_index(); i <= T::cells; i += T::threads) store_shared(starts + i, 0);
@@ -85,19 +50,13 @@ struct BackwardOwned {
         if (thread_index() == 0) store_shared(counter, 0);
     }
 
-    MSDA_DEVICE ReadPoint<A> read(int i, const void* locations, const void* weights) const {
-        const int per = T::points_of(level);
-        if (i >= query_count * per) return {};
-        return read_point<T, A>(locations, weights, row_index(first_query + i / per), T::first_point(level) + i % per, true);
-    }
-
     // Keeps the point if it touches an owned pixel, and counts its corners.
     MSDA_DEVICE void keep(const ReadPoint<A>& p, int number) {
-        const Footprint<A> f = footprint_of<T>(shape, p, level);
+        const Footprint<A> f = footprint_of<T>(this->shape, p, this->level);
         bool touches = false;
 #pragma unroll
         for (int c = 0; c < corners; c++) {
-            const int pixel = owned_pixel(f, c);
+            const int pixel = this->owned_pixel(f, c);
             if (pixel < 0) continue;
             touches = true;
             shared_add(starts + pixel, 1);
@@ -114,10 +73,10 @@ struct BackwardOwned {
     MSDA_DEVICE void sort(int count) {
         prefix_sum<T::threads, T::cells + 1>(starts, partial);
         for (int k = thread_index(); k < count; k += T::threads) {
-            const Footprint<A> f = footprint(k);
+            const Footprint<A> f = kept_footprint(k);
 #pragma unroll
             for (int c = 0; c < corners; c++) {
-                const int pixel = owned_pixel(f, c);
+                const int pixel = this->owned_pixel(f, c);
                 if (pixel >= 0) store_shared(grouped + load_shared(starts + pixel) + shared_add(cursor + pixel, 1), 4 * k + c);
             }
         }
@@ -125,7 +84,7 @@ struct BackwardOwned {
         const int items = load_shared(starts + T::cells);
         for (int i = thread_index(); i < items; i += T::threads) {
             const int item = load_shared(grouped + i), mine = load_shared(origin + item / 4);
-            const int pixel = owned_pixel(footprint(item / 4), item % 4);
+            const int pixel = this->owned_pixel(kept_footprint(item / 4), item % 4);
             const int first = load_shared(starts + pixel), last = load_shared(starts + pixel + 1);
             int rank = 0;
             for (int j = first; j < last; j++) rank += load_shared(origin + load_shared(grouped + j) / 4) < mine;
@@ -134,104 +93,68 @@ struct BackwardOwned {
         block_barrier();
     }
 
-    MSDA_DEVICE int channel(int k) const { return ((slice * T::chunks + k) * T::lanes + thread_index() % T::lanes) * per_load; }
-    MSDA_DEVICE bool has(int k) const {
-        if constexpr (T::slices * T::chunks * T::lanes * per_load == T::head_dim) return true;
-        else return channel(k) < T::head_dim;
-    }
     MSDA_DEVICE A* sum_of(int pixel, int k, int i) const { return sums + pixel * pitch + (k * per_load + i) * T::lanes + thread_index() % T::lanes; }
 
     // Adds the listed points to their pixels' sums, a lane group a pixel.
-    MSDA_DEVICE void gather(const void* grad_output) {
-        const int group = thread_index() / T::lanes, lane = thread_index() % T::lanes;
+    MSDA_DEVICE void add_points(const void* grad_output) {
 #pragma unroll 1
         for (int first = 0; first < owned; first += groups) {
-            const int pixel = first + group;
+            const int pixel = first + thread_index() / T::lanes;
             const int start = pixel < owned ? load_shared(starts + pixel) : 0;
             const int count = pixel < owned ? load_shared(starts + pixel + 1) - start : 0;
             const int most = warp_max(count);
             if (most == 0) continue;
-            A sum[T::chunks][per_load];
-#pragma unroll
-            for (int k = 0; k < T::chunks; k++)
-#pragma unroll
-                for (int i = 0; i < per_load; i++) sum[k][i] = 0;
-#pragma unroll 1
-            for (int base = 0; base < most; base += T::lanes) {
-                A weight = 0;
-                int row = -1;
-                if (base + lane < count) {
-                    const int item = load_shared(ordered + start + base + lane), k = item / 4;
-                    const Footprint<A> f = footprint(k);
-                    A w[4] = {A(1), 0, 0, 0};
-                    if constexpr (corners == 4) corner_weights(f.lx, f.ly, A(1), w);
-                    weight = load_shared(kept + 2 * capacity + k) * (item & 2 ? (item & 1 ? w[3] : w[2]) : (item & 1 ? w[1] : w[0]));
-                    row = first_query + load_shared(origin + k) / T::points_of(level);
-                }
-#pragma unroll
-                for (int u = 0; u < (T::lanes < 8 ? T::lanes : 8); u++) add_row(weight, row, u, base + u < most, grad_output, sum);
-#pragma unroll 1
-                for (int u = 8; u < T::lanes; u++) add_row(weight, row, u, base + u < most, grad_output, sum);
-            }
+            Sum sum{};
+            this->add_listed(count, most, grad_output, sum, [&](int i, A& weight, int& query) {
+                const int item = load_shared(ordered + start + i), k = item / 4;
+                weight = load_shared(kept + 2 * capacity + k) * Base::corner_weight(kept_footprint(k), item % 4);
+                query = this->query_of_point(load_shared(origin + k));
+            });
             if (count == 0) continue;
 #pragma unroll
             for (int k = 0; k < T::chunks; k++)
 #pragma unroll
-                for (int i = 0; i < per_load; i++) store_shared(sum_of(pixel, k, i), load_shared(sum_of(pixel, k, i)) + sum[k][i]);
+                for (int i = 0; i < per_load; i++) store_shared(sum_of(pixel, k, i), load_shared(sum_of(pixel, k, i)) + sum.of[k][i]);
         }
     }
 
-    MSDA_DEVICE void add_row(A weight, int row, int u, bool any, const void* grad_output, A (*sum)[per_load]) const {
-        if (!any) return;
-        const A w = shuffle(weight, u, T::lanes);
-        const int from = shuffle(row, u, T::lanes);
-        if (from < 0) return;
-        const char* g = static_cast<const char*>(grad_output) + row_index(from) * T::head_dim * static_cast<i64>(sizeof(V));
-#pragma unroll
-        for (int k = 0; k < T::chunks; k++) {
-            if (!has(k)) continue;
-            A f[per_load];
-            Number<V>::unpack(load_global<T::vector>(g + channel(k) * static_cast<int>(sizeof(V))), f);
-#pragma unroll
-            for (int i = 0; i < per_load; i++) sum[k][i] = fused_multiply_add(w, f[i], sum[k][i]);
-        }
-    }
-
-    MSDA_DEVICE void store(void* grad_value) const {
-        const int size = shape.height(level) * shape.width(level);
+    // Writes the owned pixels to grad_value, or this query chunk's share of them to its plane of the workspace.
+    MSDA_DEVICE void store_sums(void* grad_value) const {
 #pragma unroll 1
         for (int pixel = thread_index() / T::lanes; pixel < owned; pixel += groups) {
+            Sum sum;
 #pragma unroll
-            for (int k = 0; k < T::chunks; k++) {
-                if (!has(k)) continue;
-                A sum[per_load];
+            for (int k = 0; k < T::chunks; k++)
 #pragma unroll
-                for (int i = 0; i < per_load; i++) sum[i] = load_shared(sum_of(pixel, k, i));
-                if constexpr (T::partial) {
-                    const i64 plane = (static_cast<i64>(image) * T::heads + head) * shape.owned_plane(T::levels) + shape.owned_plane(level);
-                    A* to = static_cast<A*>(grad_value) + (plane + static_cast<i64>(chunk) * size + first_pixel + pixel) * T::head_dim + channel(k);
-                    constexpr int step = T::head_dim * sizeof(A) % 16 == 0 && per_load * sizeof(A) % 16 == 0 ? 16 : sizeof(A);
+                for (int i = 0; i < per_load; i++) sum.of[k][i] = load_shared(sum_of(pixel, k, i));
+            if constexpr (T::partial) store_partial(pixel, sum, grad_value);
+            else this->store(pixel, sum, grad_value);
+        }
+    }
+    MSDA_DEVICE void store_partial(int pixel, const Sum& sum, void* workspace) const {
+        const Shape& shape = this->shape;
+        const i64 plane = (static_cast<i64>(this->image) * T::heads + this->head) * shape.owned_plane(T::levels) + shape.owned_plane(this->level);
+        const i64 at = plane + static_cast<i64>(this->chunk) * shape.height(this->level) * shape.width(this->level) + this->first_pixel + pixel;
+        constexpr int step = T::head_dim * sizeof(A) % 16 == 0 && per_load * sizeof(A) % 16 == 0 ? 16 : sizeof(A);
 #pragma unroll
-                    for (int i = 0; i < per_load; i += step / static_cast<int>(sizeof(A))) store_global<step>(to + i, Number<A>::template pack<step>(sum + i));
-                } else {
-                    const i64 at = (static_cast<i64>(image) * shape.pixels() + shape.start(level) + first_pixel + pixel) * T::heads + head;
-                    store_global<T::vector>(static_cast<char*>(grad_value) + (at * T::head_dim + channel(k)) * static_cast<i64>(sizeof(V)),
-                                            Number<V>::template pack<T::vector>(sum));
-                }
-            }
+        for (int k = 0; k < T::chunks; k++) {
+            if (!this->has(k)) continue;
+            A* const to = static_cast<A*>(workspace) + at * T::head_dim + this->channel(k);
+#pragma unroll
+            for (int i = 0; i < per_load; i += step / static_cast<int>(sizeof(A))) store_global<step>(to + i, Number<A>::template pack<step>(sum.of[k] + i));
         }
     }
 
     MSDA_DEVICE void run(const void* locations, const void* weights, const void* grad_output, void* grad_value) {
         for (int i = thread_index(); i < owned * pitch; i += T::threads) store_shared(sums + i, A(0));
         clear_counts();
-        const int points = query_count * T::points_of(level);
-        ReadPoint<A> next = read(thread_index(), locations, weights);
+        const int points = this->point_count();
+        ReadPoint<A> next = this->read(thread_index(), locations, weights);
         block_barrier();
 #pragma unroll 1
         for (int base = 0; base < points; base += T::threads) {
             const ReadPoint<A> point = next;
-            next = read(base + T::threads + thread_index(), locations, weights);
+            next = this->read(base + T::threads + thread_index(), locations, weights);
             keep(point, base + thread_index());
             block_barrier();
             const int count = load_shared(counter);
@@ -239,13 +162,13 @@ struct BackwardOwned {
             // Every thread sees the same count, and it does not depend on the order in which points were kept.
             if (count <= capacity - T::threads && base + T::threads < points) continue;
             sort(count);
-            gather(grad_output);
+            add_points(grad_output);
             block_barrier();
             clear_counts();
             block_barrier();
         }
         block_barrier();
-        store(grad_value);
+        store_sums(grad_value);
     }
 };
 
@@ -254,7 +177,8 @@ MSDA_DEVICE void backward_owned(const Shape& shape, const void* value, const voi
                                 void* grad_value, void* grad_locations, void* grad_weights) {
     const u32 owners = static_cast<u32>(shape.owned_first(T::levels)) * T::slices * T::heads * static_cast<u32>(shape.batch());
     if (block_index() < owners) {
-        BackwardOwned<T, Shape>(shape, block_index()).run(locations, weights, grad_output, grad_value);
+        if constexpr (T::once) OwnedOnce<T, Shape>(shape, block_index()).run(locations, weights, grad_output, grad_value);
+        else OwnedSummed<T, Shape>(shape, block_index()).run(locations, weights, grad_output, grad_value);
     } else if constexpr (T::grad_location || T::grad_weight) {
         BackwardPoints<T, Shape, false> b(shape, block_index() - owners, value, grad_output, nullptr);
         b.run(locations, weights, grad_locations, grad_weights);

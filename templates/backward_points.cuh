@@ -93,7 +93,7 @@ struct BackwardPoints {
         const bool mine = row.active && p < T::points;
         const int own = p < T::points ? p : 0;
         const ReadPoint<A> read = read_point<T, A>(locations, weights, row.index(shape), own, mine);
-        const int level = T::level_of(own);
+        const int level = level_within<T>(r * T::lanes * T::split, (r + 1) * T::lanes * T::split - 1, own);
         const Footprint<A> f = footprint_of<T>(shape, read, level);
         Prepared<A, corners> prepared = prepare<T, Shape, A, corners>(shape, read, f, level);
         Stage stage(nullptr);
@@ -110,7 +110,7 @@ struct BackwardPoints {
                 const int point = (r * T::lanes + first + u) * T::split;
                 if (point < T::points) {
                     stage.weights(0, first + u, w);
-                    add(stage.pixel(0, first + u), w, stage.valid(0, first + u), T::level_of(T::split_by_level ? point : point + row.part), part);
+                    add(stage.pixel(0, first + u), w, stage.valid(0, first + u), level_within<T>(point, point + T::split - 1, point + row.part), part);
                 }
 #pragma unroll
                 for (int c = 0; c < corners; c++) s[c][u] = part[c];

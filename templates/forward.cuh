@@ -70,7 +70,10 @@ struct Forward {
 
     // First point (of part 0) of lane s's point in round r.
     static MSDA_DEVICE int point_of(int r, int s) { return (r * T::lanes + s) * T::split; }
-    MSDA_DEVICE int level_at(int point) const { return T::level_of(T::split_by_level ? point : point + row.part); }
+    // Level of lane s's point in round r, for any s in [from, to].
+    MSDA_DEVICE int level_at(int r, int from, int to, int s) const {
+        return level_within<T>(point_of(r, from), point_of(r, to) + T::split - 1, point_of(r, s) + row.part);
+    }
 
     MSDA_DEVICE void run_batch(Stage& stage, int first_round, const void* locations, const void* weights) {
         bool border[batch];
@@ -79,7 +82,7 @@ struct Forward {
             const int p = point_of(first_round + r, row.lane) + row.part;
             const int own = p < T::points ? p : 0;
             const ReadPoint<A> read = read_point<T, A>(locations, weights, row.index(shape), own, row.active && p < T::points);
-            const int level = T::level_of(own);
+            const int level = level_at(first_round + r, 0, T::lanes - 1, row.lane);
             const Prepared<A, corners> point = prepare<T, Shape, A, corners>(shape, read, footprint_of<T>(shape, read, level), level);
             stage.put(r, row.lane, point);
             border[r] = warp_any(point.valid != (1u << corners) - 1 && point_of(first_round + r, row.lane) < T::points);
@@ -91,13 +94,13 @@ struct Forward {
 #pragma unroll 1
                 for (int s = 0; s < T::lanes; s++) {
                     const int p = point_of(first_round + r, s);
-                    if (p < T::points) add<false>(stage, r, s, level_at(p));
+                    if (p < T::points) add<false>(stage, r, s, level_at(first_round + r, 0, T::lanes - 1, s));
                 }
             } else {
 #pragma unroll
                 for (int s = 0; s < T::lanes; s++) {
                     const int p = point_of(first_round + r, s);
-                    if (p < T::points) add<true>(stage, r, s, level_at(p));
+                    if (p < T::points) add<true>(stage, r, s, level_at(first_round + r, s, s, s));
                 }
             }
         }

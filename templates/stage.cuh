@@ -6,6 +6,13 @@
 
 namespace msda {
 
+// The level of point `p`, where `first` … `last` are the points that the lanes working side by side may have: a constant if all are on one level.
+template <class T>
+MSDA_DEVICE int level_within(int first, int last, int p) {
+    const int l = T::level_of(first);
+    return l == T::level_of(last < T::points ? last : T::points - 1) ? l : T::level_of(p);
+}
+
 // Keeps the points in registers; get() costs one shuffle a word and no shared memory, which stays with L1.
 template <class A, int Corners, int Lanes, int Rounds>
 struct ShuffleStage {

@@ -35,18 +35,20 @@ enum Scatter : int {
 // One way to run a problem. Every field is an integer so that a config is a row of a table; 0 is "not used" where a
 // field does not apply.
 struct Config {
-    int tile_width = 16;      // queries a block; with tile_height > 0: columns of a 2-D tile of the query's own level
-    int tile_height = 0;      // rows of that tile; 0: queries in memory order
-    int heads = 1;            // heads a block, adjacent in a warp
-    int lanes = 4;            // lanes that share one (query, head) row; a power of two ≤ 32
-    int vector = 16;          // bytes a lane loads at once; a power of two ≤ 16
-    int split = 1;            // lane groups that share the points of one (query, head)
-    int staging = 0;          // points reach the lanes by 0: shuffles, 1: shared memory
-    int unroll = 4;           // points whose loads are issued together
-    int min_blocks = 0;       // blocks an SM that the register allocation must allow; 0: the compiler's choice
-    int scatter = 0;          // backward: Scatter
-    int threads = 256;        // backward, sorted and owned: threads a block
-    int cells = 1024;         // sorted: cells binned at most a pass; owned: pixels a block owns
+    int tile_width = 16;  // queries a block; with tile_height > 0: columns of a 2-D tile of the query's own level
+    int tile_height = 0;  // rows of that tile; 0: queries in memory order
+    int heads = 1;        // heads a block, adjacent in a warp
+    int twist = 0;        // 1: heads 0 3 2 1 · 4 7 6 5 … side by side instead of 0 1 2 3
+    int lanes = 4;        // lanes that share one (query, head) row; a power of two ≤ 32
+    int vector = 16;      // bytes a lane loads at once; a power of two ≤ 16
+    int split = 1;        // lane groups that share the points of one (query, head)
+    int staging = 0;      // points reach the lanes by 0: shuffles, 1: shared memory
+    int unroll = 4;       // points whose loads are issued together
+    int min_blocks = 0;   // blocks an SM that the register allocation must allow; 0: the compiler's choice
+    int scatter = 0;      // backward: Scatter
+    int threads = 256;    // backward, sorted and owned: threads a block
+    int cells = 1024;     // sorted: cells binned at most a pass; owned: pixels a block owns
+    int kept = 0;  // owned: points kept in shared memory; those of a block all fit, or 0: as many as fit, over and over
     int levels_per_pass = 1;  // sorted: levels binned together
 
     bool operator==(const Config&) const = default;
@@ -73,4 +75,4 @@ Config default_config(const Problem& problem, const Silicon& silicon);
 // Every config worth trying, the default first, all valid, no two alike.
 std::vector<Config> space(const Problem& problem, const Silicon& silicon);
 
-}  // namespace msda
+}  // namespace gnu::visibility("default")]]msda

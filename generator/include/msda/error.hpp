@@ -41,4 +41,4 @@ class Error : public std::runtime_error {
     std::string log_;
 };
 
-}  // namespace msda
+}  // namespace gnu::visibility("default")]]msda
