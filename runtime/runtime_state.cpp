@@ -12,14 +12,16 @@
 #include "runtime/current_context.hpp"
 #include "runtime/gpu_operator.hpp"
 #include "runtime/host_operator.hpp"
+#include "runtime/tuner/gpu_tuning.hpp"
 
 namespace msda {
 namespace {
 
-LayersOptions layers_options(const Options& options, Warnings& warnings) {
+LayersOptions layers_options(const Options& options, Warnings& warnings, Packs& packs) {
     LayersOptions layers = LayersOptions::from_environment();
     layers.file = options.database;
     layers.warn = [&warnings](const std::string& message) { warnings.once(message, message); };
+    layers.packs = [&packs] { return packs.layers(); };
     return layers;
 }
 
@@ -62,8 +64,12 @@ Runtime::State::State(Options given)
       warnings(options.warn),
       cache(files, cache_directory(options), warnings,
             options.disk_cache ? "neither HOME nor XDG_CACHE_HOME is set" : ""),
-      layers(layers_options(options, warnings)),
-      binaries(cache, warnings, [this](int driver_version) { return nvrtc(driver_version); }) {}
+      packs(files, warnings, Packs::paths_from_environment()),
+      layers(layers_options(options, warnings, packs)),
+      binaries(cache, warnings, [this](int driver_version) { return nvrtc(driver_version); }),
+      tune_on_miss(msda::tune_on_miss) {
+    binaries.add_source([this](const std::string& digest, int capability) { return packs.find(digest, capability); });
+}
 
 std::shared_ptr<const Operator::State> Runtime::State::prepare(Runtime& runtime, const Problem& problem,
                                                                const std::optional<Config>& config, Device device,

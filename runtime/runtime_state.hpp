@@ -16,6 +16,7 @@
 #include "runtime/emulation/emulator.hpp"
 #include "runtime/once_map.hpp"
 #include "runtime/operator_state.hpp"
+#include "runtime/pack/packs.hpp"
 #include "tuning_db/layers.hpp"
 
 namespace msda {
@@ -48,6 +49,7 @@ struct Runtime::State {
     LibraryLoader loader = LibraryLoader::real();  // replaced by tests before first use, as `files`
     FileSystem files;
     DiskCache cache;
+    Packs packs;
     Layers layers;
     Binaries binaries;
     TuneOnMiss tune_on_miss;  // set by whoever can tune; used only where Options::tune_on_miss says so

@@ -29,6 +29,8 @@ std::string default_user_file() {
     return {};
 }
 
+}  // namespace
+
 std::vector<std::string> split_paths(std::string_view text) {
     std::vector<std::string> paths;
     while (!text.empty()) {
@@ -38,8 +40,6 @@ std::vector<std::string> split_paths(std::string_view text) {
     }
     return paths;
 }
-
-}  // namespace
 
 LayersOptions LayersOptions::from_environment() {
     LayersOptions options;
@@ -79,7 +79,6 @@ struct Layers::State {
     FileSystem files;
     mutable std::shared_mutex mutex;
     bool loaded = false;
-    std::ptrdiff_t packs = 0;   // layers that packs brought, behind the memory layer
     std::vector<Layer> layers;  // highest first
     View view;
     std::mutex warned_mutex;
@@ -117,6 +116,8 @@ void Layers::State::load_site(const std::string& directory, std::vector<Layer>& 
 
 std::vector<Layer> Layers::State::load_layers() {
     std::vector<Layer> loading = {{"memory", {}}};
+    if (options.packs)
+        for (Layer& pack : options.packs()) loading.push_back(std::move(pack));
     if (!options.user_file.empty()) {
         Layer user{options.user_file, {}};
         load_file(options.user_file, user.database, false);
@@ -167,15 +168,6 @@ void Layers::remember(Record record) {
     if (state_->frozen()) return;
     state_->ensure_loaded();
     if (state_->layers.front().database.add(std::move(record))) state_->rebuild();
-}
-
-void Layers::add_pack(Database database, const std::string& source) {
-    const std::unique_lock lock(state_->mutex);
-    if (state_->frozen()) return;
-    state_->ensure_loaded();
-    const auto below_memory_and_packs = state_->layers.begin() + 1 + state_->packs++;
-    state_->layers.insert(below_memory_and_packs, {source, std::move(database)});
-    state_->rebuild();
 }
 
 Database Layers::effective() const {

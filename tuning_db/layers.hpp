@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "msda/config.hpp"
@@ -20,22 +21,26 @@ struct Choice {
     std::string source;   // the layer: "memory", a file's path, "built-in"; empty for "heuristic"
 };
 
+// One layer as it was loaded, for reports.
+struct Layer {
+    std::string source;
+    Database database;
+};
+
 // Which layers there are.
 struct LayersOptions {
     std::string file;                              // MSDA_DB: this file alone, frozen; empty: the layers below
     std::string user_file;                         // MSDA_DB_USER, else $XDG_DATA_HOME/msda/tuning.json; empty: none
     std::vector<std::string> site_directories;     // MSDA_DB_SITE, separated by ':'; the first wins
     bool builtin = true;                           // what ships inside the library
+    std::function<std::vector<Layer>()> packs;     // the records that packs bring, below memory and above all files
     std::function<void(const std::string&)> warn;  // each message once; unset: none
 
     static LayersOptions from_environment();
 };
 
-// One layer as it was loaded, for reports.
-struct Layer {
-    std::string source;
-    Database database;
-};
+// The parts of a list of paths between colons, without empty ones.
+std::vector<std::string> split_paths(std::string_view text);
 
 // The effective view over all layers: a record of a higher layer hides the same problem and silicon in lower ones.
 // Files are read at the first use, never before. Thread-safe.
@@ -56,10 +61,6 @@ class Layers {
     // Adds a record to the memory layer, above all files, for the life of this object. Ignored while MSDA_DB freezes
     // the view.
     void remember(Record record);
-
-    // Adds a database above user and site files, below memory: what a pack brings. Ignored while MSDA_DB freezes the
-    // view.
-    void add_pack(Database database, const std::string& source);
 
     // What choose() sees: every record that no higher layer hides.
     Database effective() const;

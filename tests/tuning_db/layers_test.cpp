@@ -58,8 +58,8 @@ TEST_CASE("memory hides user hides site hides site; each says where it came from
     CHECK(layers_with("site2/x.json", 1).choose(p, h200()).source == options.site_directories[1]);
     CHECK(unroll_of(layers_with("site1/x.json", 2).choose(p, h200())) == 2);
     CHECK(unroll_of(layers_with("user.json", 1).choose(p, h200())) == 1);
-    Layers layers = layers_with("", 0);
-    layers.add_pack(of({record_of(p, h200(), 1.01, 2)}), "a.pack");
+    options.packs = [&] { return std::vector<Layer>{{"a.pack", of({record_of(p, h200(), 1.01, 2)})}}; };
+    Layers layers(options);
     CHECK(layers.choose(p, h200()).source == "a.pack");
     layers.remember(record_of(p, h200(), 1.01, 4));
     const Choice choice = layers.choose(p, h200());
@@ -197,9 +197,9 @@ TEST_CASE("MSDA_DB freezes every layer to one file") {
     site.save("frozen.json", of({record_of(decoder(), h200(), 1.1, 2)}));
     LayersOptions options = site.options();
     options.file = site.directory / "frozen.json";
+    options.packs = [] { return std::vector<Layer>{{"a.pack", of({record_of(decoder(), h200(), 9, 4)})}}; };
     Layers layers(options);
     layers.remember(record_of(decoder(), h200(), 9, 4));
-    layers.add_pack(of({record_of(decoder(), h200(), 9, 4)}), "a.pack");
     CHECK(unroll_of(layers.choose(decoder(), h200())) == 2);
     CHECK(layers.hash() == load_database(FileSystem(), options.file).database.hash());
     options.file = site.directory / "missing.json";
