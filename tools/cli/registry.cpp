@@ -9,7 +9,8 @@ namespace msda::cli {
 namespace {
 
 constexpr AddCommand commands[] = {
-    add_run, add_verify, add_bench, add_compile, add_inspect, add_shapes, add_cache, add_doctor,
+    add_run,  add_verify, add_bench,  add_compile, add_inspect, add_tune,   add_db,
+    add_pack, add_report, add_shapes, add_cache,   add_doctor,  add_worker,
 };
 
 constexpr const char* footer =

@@ -20,6 +20,11 @@ void add_inspect(CLI::App& app, Session& session);
 void add_shapes(CLI::App& app, Session& session);
 void add_cache(CLI::App& app, Session& session);
 void add_doctor(CLI::App& app, Session& session);
+void add_tune(CLI::App& app, Session& session);
+void add_worker(CLI::App& app, Session& session);
+void add_db(CLI::App& app, Session& session);
+void add_pack(CLI::App& app, Session& session);
+void add_report(CLI::App& app, Session& session);
 
 // Adds all of them in the order that --help lists them.
 void add_all(CLI::App& app, Session& session);

@@ -1,0 +1,193 @@
+// tune, db, report and pack as commands, on the simulated device.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "msda/error.hpp"
+#include "tests/tools/command.hpp"
+#include "tools/cli/svg_plot.hpp"
+#include "tools/cli/tune.hpp"
+
+using msda::test::Command;
+using nlohmann::json;
+
+namespace {
+
+// Two shapes, one type, forward.
+std::vector<std::string> simulated(const std::string& db, std::vector<std::string> more = {}) {
+    std::vector<std::string> words = {"tune", "rtdetr", "dfine", "--dtype", "f16", "--simulate", "--db", db};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+}
+
+json shown(const Command& msda, const std::string& db) {
+    return json::parse(msda({"db", "show", db, "--json"}).out)["records"];
+}
+
+}  // namespace
+
+TEST_SUITE_BEGIN("tools");
+
+TEST_CASE("tune writes records that db get finds, and --resume skips them") {
+    const Command msda;
+    const std::string db = msda.path("db.json");
+    const auto tuned = msda(simulated(db, {"--json"}));
+    CAPTURE(tuned.err);
+    REQUIRE(tuned.status == 0);
+    const json records = json::parse(tuned.out)["records"];
+    REQUIRE(records.size() == 2);
+    CHECK(records[0]["time_us"] <= records[0]["default_us"]);
+    CHECK(records[0]["silicon"]["partition"] == "simulated");
+    CHECK(records[0]["policy"] == 2);
+    CHECK(records[0]["command"].get<std::string>().find("msda tune --problem 'pass=forward") == 0);
+    CHECK(shown(msda, db).size() == 2);
+
+    const auto got = msda({"db", "get", db, "--shape", "rtdetr", "--dtype", "f16", "--pass", "forward", "--json"});
+    REQUIRE(got.status == 0);
+    CHECK(json::parse(got.out)["how"] == "exact");
+    const auto near = msda({"db", "get", db, "--shape", "rtdetr-b8", "--dtype", "f16", "--json"});
+    CHECK(json::parse(near.out)["how"] == "nearest");
+    CHECK(json::parse(near.out)["distance"] == 3.0);
+    const auto none = msda({"db", "get", db, "--shape", "rtdetr", "--dtype", "f32", "--json"});
+    CHECK(json::parse(none.out)["how"] == "heuristic");
+
+    const std::string before = msda({"db", "hash", db}).out;
+    const auto again = msda(simulated(db, {"--json", "--resume"}));
+    CHECK(json::parse(again.out)["skipped"] == 2);
+    CHECK(msda({"db", "hash", db}).out == before);
+}
+
+TEST_CASE("shards together tune what one run tunes; merge and diff") {
+    const Command msda;
+    REQUIRE(msda(simulated(msda.path("whole.json"))).status == 0);
+    for (const char* part : {"1", "2"})
+        REQUIRE(msda(simulated(msda.path(std::string(part) + ".json"), {"--shard", std::string(part) + "/2"})).status ==
+                0);
+    CHECK(shown(msda, msda.path("1.json")).size() == 1);
+    REQUIRE(msda({"db", "merge", msda.path("merged.json"), msda.path("1.json"), msda.path("2.json")}).status == 0);
+    const std::string hash = msda({"db", "hash", msda.path("merged.json")}).out;
+    REQUIRE(
+        msda({"db", "merge", msda.path("merged2.json"), msda.path("2.json"), msda.path("1.json"), msda.path("1.json")})
+            .status == 0);
+    CHECK(msda({"db", "hash", msda.path("merged2.json")}).out == hash);
+    const auto diff = msda({"db", "diff", msda.path("whole.json"), msda.path("merged.json"), "--json"});
+    for (const json& difference : json::parse(diff.out)["differences"]) CHECK(difference["config"] == "same");
+    CHECK(msda({"db", "diff", msda.path("merged.json"), msda.path("merged2.json")}).out == "no difference\n");
+}
+
+TEST_CASE("db check names file and line, and never changes a file") {
+    const Command msda;
+    const std::string db = msda.path("db.json");
+    REQUIRE(msda(simulated(db)).status == 0);
+    CHECK(msda({"db", "check", db}).status == 0);
+    std::string text = msda::fakes::read_text(db);
+    text[text.find('\n') + 20] ^= 1;
+    std::ofstream(db, std::ios::binary) << text;
+    const auto checked = msda({"db", "check", db});
+    CHECK(checked.status == 11);
+    CHECK(checked.err.find(db + ":2: record skipped") != std::string::npos);
+    CHECK(shown(msda, db).size() == 1);
+    CHECK(msda::fakes::read_text(db) == text);
+}
+
+TEST_CASE("a file that is no database is refused before anything is measured, and left alone") {
+    const Command msda;
+    const std::string db = msda.path("notes.txt");
+    std::ofstream(db) << "my notes\n";
+    CHECK(msda(simulated(db)).status == 11);
+    CHECK(msda::fakes::read_text(db) == "my notes\n");
+    CHECK(msda(simulated("/proc/none/db.json")).status == 10);
+    CHECK(msda({"db", "show", msda.path("missing.json")}).status == 10);
+}
+
+TEST_CASE("names, globs, shards and devices that do not fit are refused") {
+    const Command msda;
+    const std::string db = msda.path("db.json");
+    CHECK(msda({"tune", "no-such-*", "--simulate", "--db", db}).status == 1);
+    CHECK(msda({"tune", "rtdetr", "--shape", "dfine", "--simulate", "--db", db}).status == 2);
+    CHECK(msda(simulated(db, {"--shard", "3/2"})).status == 2);
+    CHECK(msda(simulated(db, {"--shard", "1"})).status == 2);
+    CHECK(msda({"tune", "rtdetr", "--device", "cpu", "--db", db}).status == 3);
+    CHECK_FALSE(std::filesystem::exists(db));
+    CHECK(msda::cli::matching_shapes({"ddetr-?ec", "dfine"}) == "ddetr-dec,dfine");
+    CHECK(msda::cli::parse_shard("").parts == 1);
+}
+
+TEST_CASE("SIGINT ends a long run with a valid file, --resume goes on") {
+    const Command msda;
+    const std::string db = msda.path("db.json");
+    const std::string tool(msda::test::tool_path());
+    const char* arguments[] = {tool.c_str(),       "tune",       "--all-shapes", "--dtype",  "f16,f32,bf16", "--pass",
+                               "forward,backward", "--simulate", "--db",         db.c_str(), nullptr};
+    pid_t pid = 0;
+    REQUIRE(posix_spawn(&pid, tool.c_str(), nullptr, nullptr, const_cast<char**>(arguments), environ) == 0);
+    for (int i = 0; i < 600 && (!std::filesystem::exists(db) || std::filesystem::file_size(db) < 4000); i++)
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    kill(pid, SIGINT);
+    int status = 0;
+    waitpid(pid, &status, 0);
+    CHECK(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == 13);
+    CHECK(msda({"db", "check", db}).status == 0);
+    CHECK(shown(msda, db).size() >= 2);
+}
+
+TEST_CASE("report is one page that fetches nothing") {
+    const Command msda;
+    const std::string db = msda.path("db.json");
+    REQUIRE(msda(simulated(db)).status == 0);
+    REQUIRE(msda({"report", db, "-o", msda.path("report.html"), "--title", "<b>&"}).status == 0);
+    const std::string page = msda::fakes::read_text(msda.path("report.html"));
+    CHECK(page.find("<title>&lt;b&gt;&amp;</title>") != std::string::npos);
+    CHECK(page.find("Cold against warm") != std::string::npos);
+    CHECK(page.find("Speed-up over the default") != std::string::npos);
+    CHECK(page.find("Time against unroll") != std::string::npos);
+    for (const char* foreign : {"http:", "https:", "<script", "@import", "url("})
+        CHECK(page.find(foreign) == std::string::npos);
+}
+
+TEST_CASE("export keeps what can be shipped: nothing simulated") {
+    const Command msda;
+    const std::string db = msda.path("db.json");
+    REQUIRE(msda(simulated(db)).status == 0);
+    REQUIRE(msda({"db", "export", db, "-o", msda.path("ship.json")}).status == 0);
+    CHECK(shown(msda, msda.path("ship.json")).empty());
+}
+
+TEST_CASE("pack compiles for an architecture and lists what it holds") {
+    const Command msda;
+    const auto packed =
+        msda({"pack", "--shape", "rtdetr,dfine", "--dtype", "f16", "--arch", "sm_90,sm_80", "-o", msda.path("a.pack")});
+    if (packed.status == 5) {
+        MESSAGE("skipped: no NVRTC here");
+        return;
+    }
+    CAPTURE(packed.err);
+    REQUIRE(packed.status == 0);
+    const json pack = json::parse(msda({"pack", "--inspect", msda.path("a.pack"), "--json"}).out);
+    REQUIRE(pack["kernels"].size() >= 4);
+    for (const json& kernels : pack["kernels"]) {
+        CHECK(kernels["format"] == "cubin");
+        CHECK(kernels["bytes"] > 1000);
+        CHECK_FALSE(kernels["kernels"].empty());
+    }
+    CHECK(msda({"pack"}).status == 2);
+    CHECK(msda({"pack", "--inspect", msda.path("missing.pack")}).status == 10);
+}
+
+TEST_CASE("ticks are round numbers within the range") {
+    CHECK(msda::cli::round_ticks(0, 10, 5) == std::vector<double>{0, 2, 4, 6, 8, 10});
+    CHECK(msda::cli::round_ticks(3, 3, 5) == std::vector<double>{3});
+    for (const double tick : msda::cli::round_ticks(0.013, 0.087, 4)) CHECK((tick >= 0.013 && tick <= 0.087));
+}
+
+TEST_SUITE_END();
