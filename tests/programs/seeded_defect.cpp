@@ -10,7 +10,6 @@
 #include "generator/emit.hpp"
 #include "msda/error.hpp"
 #include "runtime/emulation/emulator.hpp"
-#include "runtime/inputs.hpp"
 
 using namespace msda;
 
@@ -53,10 +52,26 @@ void run_kernel(Pass pass, const std::function<bool(const Config&)>& wanted, con
     for (const Config& config : space(problem, Silicon{})) {
         if (!wanted(config)) continue;
         const Plan steps = plan(problem, config);
-        const Inputs inputs = make_inputs(problem, Locations::uniform, 1, 1);
-        const Outputs outputs = make_outputs(problem);
-        const HostBuffer workspace(steps.workspace_bytes);
-        Tensors tensors = outputs.tensors(inputs.tensors());
+        const Sizes size = sizes(problem);
+        const auto floats = [](std::int64_t count, float step) {
+            std::vector<float> all(static_cast<std::size_t>(count));
+            for (std::size_t i = 0; i < all.size(); i++) all[i] = step * static_cast<float>(i * 37 % 101);
+            return all;
+        };
+        const std::vector<float> value = floats(size.value, 0.1F), locations = floats(size.locations, 0.01F);
+        const std::vector<float> weights = floats(size.weights, 0.001F), grad_output = floats(size.output, 0.1F);
+        std::vector<float> output = floats(size.output, 0), grad_value = floats(size.value, 0);
+        std::vector<float> grad_locations = floats(size.locations, 0), grad_weights = floats(size.weights, 0);
+        std::vector<float> workspace(steps.workspace_bytes / sizeof(float) + 1);
+        Tensors tensors;
+        tensors.value = value.data();
+        tensors.locations = locations.data();
+        tensors.weights = weights.data();
+        tensors.output = output.data();
+        tensors.grad_output = grad_output.data();
+        tensors.grad_value = grad_value.data();
+        tensors.grad_locations = grad_locations.data();
+        tensors.grad_weights = grad_weights.data();
         tensors.workspace = workspace.data();
         Emulator emulator;
         emulator.run(steps, *emulator.compile(defect + emit(problem, config)), tensors,
