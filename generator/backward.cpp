@@ -146,6 +146,11 @@ bool owned_once(const Problem& p, const Config& c) {
            !ownership_of(p, c).partial;
 }
 
+int kept_points(const Problem& p) {
+    const std::int64_t points = ceil_div(p.queries * *std::ranges::max_element(p.points), 256) * 256;
+    return static_cast<int>(std::min<std::int64_t>(1 << 14, points));
+}
+
 std::vector<Kernel> backward_kernels(const Problem& p, const Config& c) {
     if (!p.gradients.value && !p.gradients.location && !p.gradients.weight) return {};
     std::vector<Kernel> all = {main_kernel(p, c)};

@@ -36,6 +36,9 @@ Ownership ownership_of(const Problem& problem, const Config& config);
 // Owned form: true when a block keeps all its points at once and writes each pixel as soon as it is summed.
 bool owned_once(const Problem& problem, const Config& config);
 
+// Room for all points that the queries have on one level, rounded so that a training's changing Q shares kernels.
+int kept_points(const Problem& problem);
+
 std::vector<Kernel> backward_kernels(const Problem& problem, const Config& config);
 std::string backward_constants(const Problem& problem, const Config& config);
 Scratch backward_scratch(const Problem& problem, const Config& config);

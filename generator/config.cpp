@@ -12,11 +12,10 @@
 namespace msda {
 namespace {
 
-constexpr std::array<ConfigField, 15> fields = {{
+constexpr std::array<ConfigField, 14> fields = {{
     {"tile_width", &Config::tile_width},
     {"tile_height", &Config::tile_height},
     {"heads", &Config::heads},
-    {"twist", &Config::twist},
     {"lanes", &Config::lanes},
     {"vector", &Config::vector},
     {"split", &Config::split},

@@ -89,7 +89,6 @@ std::string traits(const Problem& p, const Config& c) {
     number("tile_width", c.tile_width);
     number("tile_height", c.tile_height);
     number("block_heads", c.heads);
-    flag("twist", c.twist != 0);
     number("lanes", c.lanes);
     number("vector", c.vector);
     number("chunks", cut.chunks);

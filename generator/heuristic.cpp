@@ -68,15 +68,21 @@ Config forward_config(const Problem& p, const Silicon& s) {
     Config c;
     row_config(p, s, c);
     const bool large = row_lanes(p, c.lanes) >= static_cast<std::int64_t>(s.sm_count) * 4096;
-    tile(p, c, large ? 256 : 128);
-    // Encoder-sized work likes 1280 threads an SM (48 registers); few queries like fat threads with many loads in
-    // flight.
-    if (large && p.value != Type::f64 && cut_of(p, c).chunks == 1)
-        c.min_blocks = std::min(1280, s.threads_per_sm) / row_threads(c);
+    tile(p, c, 256);
+    if (p.value == Type::f64 || cut_of(p, c).chunks != 1) return c;
+    // Encoders: 64 registers, for 48 spill (ddetr-enc f16: 110 against 119 µs). Few queries: 48, and one short batch of
+    // points (ddetr-dec-b4 f16: 8.8 against 10.8 µs with the compiler's choice).
+    c.unroll = large ? 4 : 2;
+    c.min_blocks = std::min(large ? 1024 : 1280, s.threads_per_sm) / row_threads(c);
     return c;
 }
 
-// Pixels a block owns: as many as 64 KB of sums hold, less for few pixels, so that all SMs have work.
+// Makes the owned form fit the GPU's shared memory.
+void fit_cells(const Problem& p, const Silicon& s, Config& c) {
+    while (c.cells > 1 && owned_shared_bytes(p, c) > s.shared_per_block) c.cells /= 2;
+}
+
+// Pixels a block owns whose sums lie in shared memory: 32 KB of them, so that four blocks share an SM.
 int owned_cells(const Problem& p, const Config& c) {
     const Cut cut = cut_of(p, c);
     const std::int64_t row =
@@ -84,19 +90,47 @@ int owned_cells(const Problem& p, const Config& c) {
     return static_cast<int>(std::clamp<std::int64_t>((32 << 10) / row, 1, 256));
 }
 
-// Few enough points that a block can keep them all: then it owns many pixels and reads the points once.
+// Few enough points that a block can keep them all: then it reads them once and owns many pixels (ddetr-dec-b4 f16: 45
+// µs with 4096 pixels and 512 threads, 70 with 256 threads, 96 with the sums in shared memory).
 void keep_all(const Problem& p, const Silicon& s, Config& c) {
     Config once = c;
-    once.kept = static_cast<int>(
-        std::min<std::int64_t>(1 << 15, ceil_div(p.queries * *std::ranges::max_element(p.points), 256) * 256));
-    once.cells = 2048;
+    once.kept = kept_points(p);
+    once.cells = 4096;
+    tile(p, once, 512);
+    once.threads = row_threads(once);
     if (owned_once(p, once) && why_not(p, once, s).empty()) c = once;
+}
+
+Config owned_config(const Problem& p, const Silicon& s, Config c) {
+    c.scatter = scatter_owned;
+    c.threads = row_threads(c);
+    c.cells = owned_cells(p, c);
+    fit_cells(p, s, c);
+    keep_all(p, s, c);
+    return c;
 }
 
 bool can_sort(const Problem& p, const Config& c) {
     const Cut cut = cut_of(p, c);
     return p.value != Type::f64 && p.sampling == Sampling::bilinear && cut.chunks == 1 && cut.slices == 1 &&
            static_cast<std::int64_t>(c.lanes) * cut.per_load == p.head_dim;
+}
+
+// Blocks of 128 threads wait least at barriers (ddetr-enc f16 native 407 µs, 517 with 256 threads and 16×8 tiles; f32
+// 513 with 8×8 tiles, 537 in memory order). `direct` where shared memory is too small for any.
+Config sorted_config(const Problem& p, const Silicon& s, const Config& direct) {
+    Config c = direct;
+    c.scatter = scatter_sorted;
+    c.heads = c.split = 1;
+    c.threads = 128;
+    c.cells = 512;
+    const bool tiled = p.encoder_like() && bytes_of(p.value) == 4;
+    c.tile_width = tiled ? 8 : 64;
+    c.tile_height = tiled ? 8 : 0;
+    c.min_blocks = tiled ? 0 : std::min(1024, s.threads_per_sm) / c.threads;
+    if (!why_not(p, c, s).empty()) c.min_blocks = 0;
+    while (!why_not(p, c, s).empty() && c.tile_width > 8) c.tile_width /= 2;
+    return why_not(p, c, s).empty() ? c : direct;
 }
 
 Config backward_config(const Problem& p, const Silicon& s) {
@@ -109,28 +143,16 @@ Config backward_config(const Problem& p, const Silicon& s) {
     // them.
     const std::int64_t contributions = p.batch * p.queries * p.heads * p.total_points() * 4;
     const bool sparse = contributions <= 4 * p.batch * p.pixels * p.heads;
-    if (p.accumulate == Accumulate::deterministic || sparse || (p.value == Type::f64 && s.capability < 60)) {
-        c.scatter = scatter_owned;
-        if (row_threads(c) != c.threads) c.threads = row_threads(c);
-        c.cells = owned_cells(p, c);
-        keep_all(p, s, c);
-        return c;
-    }
-    if (can_sort(p, c)) {
-        c.scatter = scatter_sorted;
-        c.heads = 1;
-        c.split = 1;
-        c.tile_width = p.encoder_like() ? 16 : 128;
-        c.tile_height = p.encoder_like() ? 8 : 0;
-    }
-    return c;
+    const bool no_f64_red = p.value == Type::f64 && s.capability < 60;
+    if (p.accumulate == Accumulate::deterministic || sparse || no_f64_red) return owned_config(p, s, c);
+    if (!can_sort(p, c)) return c;
+    return sorted_config(p, s, c);
 }
 
 }  // namespace
 
 Config default_config(const Problem& p, const Silicon& s) {
-    Config c = p.pass == Pass::forward ? forward_config(p, s) : backward_config(p, s);
-    return c;
+    return p.pass == Pass::forward ? forward_config(p, s) : backward_config(p, s);
 }
 
 }  // namespace msda

@@ -48,10 +48,6 @@ void row_axes(const Problem& p, const Config& start, Visit visit) {
                     const int threads = row_threads(c);
                     if (threads < 64 || threads > 512) continue;
                     visit(c);
-                    if (heads > 1 && p.heads % 4 == 0) {
-                        c.twist = 1;
-                        visit(c);
-                    }
                 }
 }
 
@@ -95,12 +91,6 @@ void sorted_space(const Problem& p, const Config& start, Candidates& out) {
                         if (on_sm > 0 && c.min_blocks == 0) continue;
                         out.add(c);
                     }
-}
-
-// Room for all points that the queries have on one level, rounded so that a training's changing Q shares kernels.
-int kept_points(const Problem& p) {
-    return static_cast<int>(
-        std::min<std::int64_t>(1 << 15, ceil_div(p.queries * *std::ranges::max_element(p.points), 256) * 256));
 }
 
 void owned_space(const Problem& p, const Config& start, Candidates& out) {

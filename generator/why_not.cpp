@@ -26,9 +26,9 @@ std::string field_limits(const Config& c) {
     };
     for (const std::string& why :
          {range("tile_width", c.tile_width, 1, 1024), range("tile_height", c.tile_height, 0, 64),
-          range("heads", c.heads, 1, 32), range("twist", c.twist, 0, 1), power("lanes", c.lanes, 32),
-          power("vector", c.vector, 16), power("split", c.split, 32), range("staging", c.staging, 0, 1),
-          range("unroll", c.unroll, 1, 16), range("min_blocks", c.min_blocks, 0, 32), range("scatter", c.scatter, 0, 2),
+          range("heads", c.heads, 1, 32), power("lanes", c.lanes, 32), power("vector", c.vector, 16),
+          power("split", c.split, 32), range("staging", c.staging, 0, 1), range("unroll", c.unroll, 1, 16),
+          range("min_blocks", c.min_blocks, 0, 32), range("scatter", c.scatter, 0, 2),
           range("threads", c.threads, 32, 1024), range("cells", c.cells, 1, 8192), range("kept", c.kept, 0, 16384),
           range("levels_per_pass", c.levels_per_pass, 1, 16)})
         if (!why.empty()) return why;
@@ -126,8 +126,6 @@ std::string why_not(const Problem& p, const Config& c, const Silicon& s) {
     const bool rows = p.pass == Pass::forward || c.scatter != scatter_sorted;
     if (rows)
         if (std::string why = thread_limits(c, row_threads(c)); !why.empty()) return why;
-    if (c.twist != 0 && p.heads % 4 != 0)
-        return fmt::format("twist: expected 0, for {} heads are not a multiple of 4", p.heads);
     if (c.tile_height > 0 && !p.encoder_like())
         return "tile_height: expected 0, for the queries are not the pixels of the levels";
     if (p.pass == Pass::forward && (p.softmax || p.reference != Reference::none))

@@ -63,7 +63,6 @@ MSDA_DEVICE int query_of(const Shape& shape, int tile, int i) {
 // What one thread of a row-wise kernel (forward, direct backward) works on. A row is the D channels of one (image, query, head); `lanes` lanes
 // share it, `split` such groups share its points. Adjacent in a warp: lanes, then heads, then splits, then queries. Heads adjacent in a warp
 // matter: 64-byte rows of an even and an odd head lie in opposite halves of a 128-byte line and so fill both halves of the L1 data banks.
-// `twist` pairs an even head with the odd head of the neighbouring line, so that the two rows also differ in the L1 tag set.
 template <class T>
 struct Row {
     int image, query, head, lane, part;
@@ -81,7 +80,6 @@ struct Row {
         const u32 tile = block % static_cast<u32>(shape.tiles());
         block /= static_cast<u32>(shape.tiles());
         head = static_cast<int>(block % head_blocks) * T::block_heads + head_in_block;
-        if constexpr (T::twist) head = head & 1 ? head ^ 2 : head;
         image = static_cast<int>(block / head_blocks);
         query = query_of<T>(shape, static_cast<int>(tile), group / T::split);
         active = query >= 0 && head < T::heads;

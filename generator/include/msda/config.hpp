@@ -38,7 +38,6 @@ struct Config {
     int tile_width = 16;  // queries a block; with tile_height > 0: columns of a 2-D tile of the query's own level
     int tile_height = 0;  // rows of that tile; 0: queries in memory order
     int heads = 1;        // heads a block, adjacent in a warp
-    int twist = 0;        // 1: heads 0 3 2 1 · 4 7 6 5 … side by side instead of 0 1 2 3
     int lanes = 4;        // lanes that share one (query, head) row; a power of two ≤ 32
     int vector = 16;      // bytes a lane loads at once; a power of two ≤ 16
     int split = 1;        // lane groups that share the points of one (query, head)
