@@ -78,7 +78,7 @@ const Step* step_of(const Plan& plan, const std::string& kernel) {
     return step == plan.steps.end() ? nullptr : &*step;
 }
 
-Json to_json(const std::vector<AtomicCount>& atomics) {
+Json atomics_json(const std::vector<AtomicCount>& atomics) {
     Json all = Json::array();
     for (const AtomicCount& a : atomics)
         all.push_back({{"kernel", a.kernel}, {"opcode", a.opcode}, {"count", a.count}});
@@ -132,7 +132,7 @@ void print_resources(Session& session, const Subject& subject, bool json) {
                               {"source_digest", source_digest(subject.request)},
                               {"workspace_bytes", steps.workspace_bytes},
                               {"kernels", kernels},
-                              {"atomics", to_json(atomics)},
+                              {"atomics", atomics_json(atomics)},
                               {"problem", canonical(subject.what.problem)}}
                              .dump(2)
                       << '\n';
@@ -157,9 +157,10 @@ void print_all_atomics(Session& session, const Subject& subject, bool json) {
         no_sass = error.what();
     }
     if (json) {
-        session.out()
-            << Json{{"ptx", to_json(in_ptx)}, {"sass", no_sass.empty() ? to_json(in_sass) : Json(nullptr)}}.dump(2)
-            << '\n';
+        session.out() << Json{{"ptx", atomics_json(in_ptx)},
+                              {"sass", no_sass.empty() ? atomics_json(in_sass) : Json(nullptr)}}
+                             .dump(2)
+                      << '\n';
         return;
     }
     print_atomics(session.out(), in_ptx);
