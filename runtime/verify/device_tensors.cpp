@@ -54,6 +54,8 @@ void DeviceTensors::upload(const Inputs& inputs) {
     references_.upload(inputs.references.data());
     scales_.upload(inputs.scales.data());
     grad_output_.upload(inputs.grad_output.data());
+    // A copy from pageable memory may return before the last bytes have arrived, and launches may go to any stream.
+    place_.wait();
 }
 
 void DeviceTensors::poison() {

@@ -57,6 +57,7 @@ BenchRow measure(Measurer& measurer, const NamedProblem& what, const Prepared& p
     BenchRow row{what, kind, prepared.op, {}, prepared.error ? prepared.error->what() : ""};
     if (!prepared.op) return row;
     try {
+        check_memory(what.problem);
         const Inputs inputs = options.load.empty() ? make_inputs(what.problem, parse_locations(kind),
                                                                  static_cast<std::uint64_t>(options.trial.seed))
                                                    : load_inputs(options.load, what.problem);

@@ -35,6 +35,7 @@ void print(std::ostream& out, const Outcome& o) {
 void run(Session& session, const RunOptions& options) {
     const NamedProblem what = options.problem.problem();
     const Locations locations = parse_locations(options.trial.locations);
+    check_memory(what.problem);
     // What can be wrong with the files is found before anything is compiled.
     Inputs inputs;
     if (!options.load.empty()) inputs = load_inputs(options.load, what.problem);

@@ -2,6 +2,7 @@
 #include "tools/cli/trials.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "runtime/measure/timer.hpp"
 #include "runtime/parallel.hpp"
@@ -38,6 +39,23 @@ std::vector<Prepared> prepare_all(Session& session, Device device, const std::ve
             }
         });
     return prepared;
+}
+
+void check_memory(const Problem& p) {
+    const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    if (pages <= 0 || page <= 0) return;
+    const Sizes size = sizes(p);
+    const auto bytes = [](std::int64_t elements, Type type) {
+        return static_cast<double>(elements) * static_cast<double>(bytes_of(type));
+    };
+    const double wanted = bytes(size.value, p.value) + bytes(size.locations, p.location) +
+                          bytes(size.weights, p.weight) + bytes(size.output, p.output);
+    const double there = static_cast<double>(pages) * static_cast<double>(page);
+    if (wanted > there)
+        throw Error(Code::out_of_memory,
+                    fmt::format("tensors: expected at most the {:.1f} GB of this machine's memory, "
+                                "got {:.1f} GB",
+                                there * 1e-9, wanted * 1e-9));
 }
 
 Trials::Trials(Session& session, Device device)

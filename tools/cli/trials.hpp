@@ -30,6 +30,10 @@ struct TrialOptions {
 std::vector<Prepared> prepare_all(Session& session, Device device, const std::vector<NamedProblem>& problems,
                                   const ConfigOptions& config);
 
+// Throws Error(out_of_memory) with both figures when the tensors of a problem are more than this machine's memory, which
+// Linux would hand out all the same, and kill the process later.
+void check_memory(const Problem& problem);
+
 class Trials {
   public:
     // `session` must outlive this object. Throws Error(no_driver) when the device is a GPU that is not there.

@@ -30,6 +30,7 @@ Line check(Trials& trials, const NamedProblem& what, const Prepared& prepared, L
            std::uint64_t seed) {
     if (prepared.error) return {what, {}, prepared.error};
     try {
+        check_memory(what.problem);
         const Inputs inputs = make_inputs(what.problem, locations, seed);
         return {what, trials.verify(what, *prepared.op, locations, inputs), {}};
     } catch (const Error& error) {
