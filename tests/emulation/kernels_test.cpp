@@ -95,14 +95,13 @@ void check_all(const std::vector<Run>& runs) {
         }
 }
 
-// The first config of the space in which the fields have these values.
+// The default config with some fields changed.
 using Fields = std::vector<std::pair<int Config::*, int>>;
 Run run_with(const NamedProblem& named, const Fields& fields) {
-    for (const Config& config : space(named.problem, Silicon{}))
-        if (std::ranges::all_of(fields, [&](const auto& field) { return config.*field.first == field.second; }))
-            return {named, config, nullptr};
-    FAIL("the space has no such config");
-    return {};
+    Config config = default_config(named.problem, Silicon{});
+    for (const auto& [field, value] : fields) config.*field = value;
+    REQUIRE(why_not(named.problem, config, Silicon{}) == "");
+    return {named, config, nullptr};
 }
 
 std::vector<Run> build(const NamedProblem& named, const std::vector<Fields>& wanted) {
@@ -121,24 +120,34 @@ TEST_CASE("backward kernels agree with the reference") { check_all(build(backwar
 
 TEST_CASE("every form of the forward agrees with the reference") {
     using C = Config;
-    check_all(build(forward_problems()[1], {{{&C::staging, 1}, {&C::split, 1}},
-                                            {{&C::staging, 1}, {&C::split, 4}, {&C::heads, 2}},
-                                            {{&C::staging, 1}, {&C::unroll, 2}, {&C::lanes, 2}},
-                                            {{&C::staging, 0}, {&C::heads, 8}},
-                                            {{&C::staging, 0}, {&C::heads, 1}, {&C::split, 8}}}));
+    const Fields plain = {{&C::tile_width, 8}, {&C::lanes, 4}, {&C::heads, 1}, {&C::split, 1}, {&C::min_blocks, 0}};
+    const auto with = [&](const Fields& more) {
+        Fields all = plain;
+        all.insert(all.end(), more.begin(), more.end());
+        return all;
+    };
+    check_all(build(forward_problems()[1],
+                    {with({{&C::staging, 1}}), with({{&C::staging, 1}, {&C::split, 4}, {&C::heads, 2}}),
+                     with({{&C::staging, 1}, {&C::unroll, 2}, {&C::lanes, 2}, {&C::tile_width, 16}}),
+                     with({{&C::heads, 8}}), with({{&C::split, 8}, {&C::tile_width, 3}, {&C::unroll, 1}})}));
 }
 
 TEST_CASE("every form of the backward agrees with the reference") {
     using C = Config;
-    const int levels = 4;
-    check_all(build(backward_problems()[1],
-                    {{{&C::scatter, scatter_direct}, {&C::split, 4}},
-                     {{&C::scatter, scatter_direct}, {&C::heads, 4}, {&C::split, 1}},
-                     {{&C::scatter, scatter_sorted}, {&C::levels_per_pass, 1}, {&C::threads, 128}, {&C::cells, 512}},
-                     {{&C::scatter, scatter_sorted}, {&C::levels_per_pass, 2}, {&C::threads, 256}},
-                     {{&C::scatter, scatter_sorted}, {&C::levels_per_pass, levels}, {&C::cells, 4096}},
-                     {{&C::scatter, scatter_owned}, {&C::cells, 64}},
-                     {{&C::scatter, scatter_owned}, {&C::split, 2}, {&C::cells, 128}}}));
+    const auto with = [](int scatter, const Fields& more) {
+        Fields all = {{&C::scatter, scatter}, {&C::tile_width, 64}, {&C::lanes, 4},   {&C::heads, 1}, {&C::split, 1},
+                      {&C::min_blocks, 0},    {&C::threads, 256},   {&C::cells, 512}, {&C::kept, 0}};
+        all.insert(all.end(), more.begin(), more.end());
+        return all;
+    };
+    check_all(build(
+        backward_problems()[1],
+        {with(scatter_direct, {{&C::split, 4}, {&C::tile_width, 16}}),
+         with(scatter_direct, {{&C::heads, 4}, {&C::tile_width, 16}}),
+         with(scatter_sorted, {{&C::levels_per_pass, 1}, {&C::threads, 128}}),
+         with(scatter_sorted, {{&C::levels_per_pass, 2}}),
+         with(scatter_sorted, {{&C::levels_per_pass, 4}, {&C::cells, 4096}}), with(scatter_owned, {{&C::cells, 64}}),
+         with(scatter_owned, {{&C::cells, 128}, {&C::split, 2}, {&C::tile_width, 32}})}));
 }
 
 TEST_CASE("deterministic sums are bit-equal whatever the order of threads and blocks") {

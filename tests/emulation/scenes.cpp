@@ -1,4 +1,6 @@
 // Inputs for the problems: memory without slack, and locations that try to break a kernel.
+#include <doctest/doctest.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -135,6 +137,7 @@ void SceneTensors::spoil_pixels(const Problem& p) {
 
 std::vector<Config> some_configs(const Problem& problem, std::size_t others) {
     const std::vector<Config> all = space(problem, Silicon{});
+    REQUIRE_FALSE(all.empty());
     std::vector<Config> some = {all.front()};
     for (std::size_t i = 1; i <= others && all.size() > 1; i++)
         some.push_back(all[1 + (all.size() - 1) * (2 * i - 1) / (2 * others)]);
