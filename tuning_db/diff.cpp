@@ -3,8 +3,8 @@
 
 namespace msda {
 
-std::vector<Difference> diff(const Database& left, const Database& right) {
-    std::vector<Difference> differences;
+std::vector<RecordDifference> diff(const Database& left, const Database& right) {
+    std::vector<RecordDifference> differences;
     Database keys = left;
     keys.merge(right);
     for (const auto& [key, record] : keys.records()) {

@@ -10,7 +10,7 @@ namespace msda {
 
 // One problem and silicon that the two databases do not agree on; a side without the record is nullptr. The pointers
 // are into the databases compared.
-struct Difference {
+struct RecordDifference {
     Database::Key key;
     const Record* left = nullptr;
     const Record* right = nullptr;
@@ -19,6 +19,6 @@ struct Difference {
 };
 
 // Differences in the order of the keys; empty when the databases are equal.
-std::vector<Difference> diff(const Database& left, const Database& right);
+std::vector<RecordDifference> diff(const Database& left, const Database& right);
 
 }  // namespace msda
