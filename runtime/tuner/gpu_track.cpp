@@ -53,6 +53,8 @@ GpuTrack::~GpuTrack() {
 void GpuTrack::open(const Problem& problem, const TrackSettings& settings) {
     place_ = DevicePlace::of(runtime_, Device::gpu(settings.ordinal));
     refuse_capture(*place_.context);
+    // A stream that this thread cannot know of may be captured: what follows must not end that.
+    const RelaxedCapture relaxed(place_.context->driver());
     entrants_.clear();
     data_.clear();
     problem_ = problem;
@@ -84,10 +86,12 @@ void GpuTrack::unload(int candidate) {
 void GpuTrack::sweep() {
     if (place_.context == nullptr || !place_.context->has_retired()) return;
     DeviceContext& context = *place_.context;
+    const RelaxedCapture relaxed(context.driver());
     const CurrentContext current(context.driver(), context.handle());
     context.mark(nullptr);
     context.mark(static_cast<CUstream>(timer_->stream()));
-    context.driver().check(context.driver().ctx_synchronize);
+    place_.wait(nullptr);
+    place_.wait(timer_->stream());
     context.collect();
 }
 

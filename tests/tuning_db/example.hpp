@@ -1,11 +1,9 @@
 // Problems, silicon and records that the database tests share.
 #pragma once
 
-#include <filesystem>
-#include <string>
-
 #include "msda/config.hpp"
 #include "msda/problem.hpp"
+#include "tests/fakes/temporary_directory.hpp"
 #include "tuning_db/record.hpp"
 
 namespace msda::test {
@@ -53,25 +51,6 @@ inline Record record_of(const Problem& problem, const Silicon& silicon, double s
     return rounded(r);
 }
 
-// A directory of its own that goes with the object.
-class TemporaryDirectory {
-  public:
-    TemporaryDirectory() {
-        std::string name = (std::filesystem::temp_directory_path() / "msda-test-XXXXXX").string();
-        if (!::mkdtemp(name.data())) std::abort();
-        path_ = name;
-    }
-    ~TemporaryDirectory() {
-        std::error_code ignored;
-        std::filesystem::remove_all(path_, ignored);
-    }
-    TemporaryDirectory(const TemporaryDirectory&) = delete;
-    TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-    std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-    const std::string& path() const { return path_; }
-
-  private:
-    std::string path_;
-};
+using fakes::TemporaryDirectory;
 
 }  // namespace msda::test
