@@ -57,7 +57,9 @@ Config parse_config(std::string_view text) {
         if (error != std::errc{} || end != number.data() + number.size())
             throw Error(Code::invalid_argument,
                         fmt::format("config field {}: expected an integer, got '{}'", key, number));
-        seen[static_cast<std::size_t>(field - fields.begin())] = true;
+        bool& stands = seen[static_cast<std::size_t>(field - fields.begin())];
+        if (stands) throw Error(Code::invalid_argument, fmt::format("config: field '{}' stands twice", key));
+        stands = true;
     }
     for (std::size_t i = 0; i < fields.size(); i++)
         if (!seen[i]) throw Error(Code::invalid_argument, fmt::format("config: field '{}' is missing", fields[i].name));

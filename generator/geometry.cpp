@@ -32,9 +32,10 @@ bool wide(const Problem& p) {
     // Corner (−1, −1) of the first and (W, H) of the last pixel must stay inside 31 bits too.
     std::int64_t widest = 0;
     for (const Level& level : p.levels) widest = std::max(widest, level.width);
+    constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+    if (pixel > most || head > most) return true;  // and the product below cannot overflow
     const std::int64_t span = (p.pixels + 2 * widest + 2) * pixel + p.heads * head + p.head_dim;
-    return span > std::numeric_limits<std::int32_t>::max() /
-                      static_cast<std::int64_t>(std::max<std::size_t>(bytes_of(p.value), 4));
+    return span > most / static_cast<std::int64_t>(std::max<std::size_t>(bytes_of(p.value), 4));
 }
 
 Tiles tiles_of(const Problem& p, const Config& c) {

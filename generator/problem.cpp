@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <utility>
 
 #include "msda/error.hpp"
 
@@ -46,6 +47,8 @@ void normalise_levels(Problem& p) {
         if (level.height > (1 << 24) || level.width > (1 << 24))
             refuse("size of level {}: expected at most 2^24 a side, got {}x{}", l, level.height, level.width);
         require_at_least(-1, level.start, fmt::format("start of level {}", l));
+        if (level.start >= std::numeric_limits<std::int32_t>::max())
+            refuse("start of level {}: expected less than 2^31 - 1, got {}", l, level.start);
         if (level.start < 0) level.start = next;
         next = level.start + level.height * level.width;
         end = std::max(end, next);
@@ -166,11 +169,15 @@ Problem normalise(Problem p) {
 Sizes sizes(const Problem& p) {
     Sizes s;
     const std::int64_t points = p.total_points();
+    (void)count({p.pixels, p.heads, p.head_dim}, "value");  // one image, which dense strides multiply out
     const auto [image, pixel, head] = p.strides();
     if (p.batch > 0) {
-        s.value = count({p.batch - 1, image}, "value") + count({p.pixels - 1, pixel}, "value") +
-                  count({p.heads - 1, head}, "value") + p.head_dim;
-        if (s.value < 0 || s.value > largest_count) refuse("value: more than 2^62 elements");
+        s.value = p.head_dim;
+        for (const auto& [steps, stride] :
+             {std::pair{p.batch - 1, image}, {p.pixels - 1, pixel}, {p.heads - 1, head}}) {
+            s.value += count({steps, stride}, "value");
+            if (s.value > largest_count) refuse("value: more than 2^62 elements");
+        }
     }
     s.weights = count({p.batch, p.queries, p.heads, points}, "weights");
     s.locations = count({s.weights, 2}, "locations");

@@ -52,6 +52,38 @@ bool is_empty(const Problem& p, Buffer buffer) {
     }
 }
 
+// True when the problem reads or writes the buffer.
+bool uses(const Problem& p, Buffer buffer) {
+    const bool backward = p.pass == Pass::backward;
+    switch (buffer) {
+        case Buffer::locations:
+        case Buffer::weights:
+        case Buffer::workspace:
+            return true;
+        case Buffer::value:
+            return !backward || p.gradients.location || p.gradients.weight;
+        case Buffer::references:
+            return p.reference != Reference::none;
+        case Buffer::scales:
+            return p.value == Type::e4m3;
+        case Buffer::output:
+            return !backward;
+        case Buffer::grad_output:
+            return backward;
+        case Buffer::grad_value:
+            return backward && p.gradients.value;
+        case Buffer::grad_locations:
+            return backward && p.gradients.location;
+        case Buffer::grad_weights:
+            return backward && p.gradients.weight;
+        case Buffer::grad_references:
+            return backward && p.reference != Reference::none;
+        case Buffer::shape:
+            break;
+    }
+    return false;
+}
+
 }  // namespace
 
 const char* name(Buffer buffer) {
@@ -64,12 +96,13 @@ const char* name(Buffer buffer) {
 void AddressChecks::add(const Problem& problem, Buffer buffer, std::int64_t least_alignment) {
     const auto index = static_cast<std::size_t>(buffer);
     const auto same = [&](const Check& check) { return check.index == index; };
-    if (buffer == Buffer::shape || is_empty(problem, buffer) || std::any_of(checks_.begin(), checks_.end(), same))
+    if (!uses(problem, buffer) || is_empty(problem, buffer) || std::any_of(checks_.begin(), checks_.end(), same))
         return;
     // Scales and workspace have alignments of their own; the problem's is that of the tensors.
     const bool own = buffer == Buffer::scales || buffer == Buffer::workspace;
     const std::int64_t alignment = std::max(element_bytes(problem, buffer), own ? 1 : least_alignment);
-    checks_.push_back({index, static_cast<std::uintptr_t>(alignment)});
+    // Whether the references train is said by their gradient's address alone.
+    checks_.push_back({index, static_cast<std::uintptr_t>(alignment), buffer == Buffer::grad_references});
 }
 
 AddressChecks AddressChecks::of(const Problem& problem, const Plan& plan) {
@@ -81,23 +114,10 @@ AddressChecks AddressChecks::of(const Problem& problem, const Plan& plan) {
     return checks;
 }
 
-AddressChecks AddressChecks::of_host(const Problem& p) {
+AddressChecks AddressChecks::of_host(const Problem& problem) {
     AddressChecks checks;
-    const auto need = [&](bool wanted, Buffer buffer) {
-        if (wanted) checks.add(p, buffer, 1);
-    };
-    const bool backward = p.pass == Pass::backward;
-    const bool point_gradients = backward && (p.gradients.location || p.gradients.weight);
-    need(!backward || point_gradients, Buffer::value);
-    need(true, Buffer::locations);
-    need(true, Buffer::weights);
-    need(p.reference != Reference::none, Buffer::references);
-    need(p.value == Type::e4m3, Buffer::scales);
-    need(!backward, Buffer::output);
-    need(backward, Buffer::grad_output);
-    need(backward && p.gradients.value, Buffer::grad_value);
-    need(backward && p.gradients.location, Buffer::grad_locations);
-    need(backward && p.gradients.weight, Buffer::grad_weights);
+    for (std::size_t i = 0; i < buffer_count; ++i)
+        if (static_cast<Buffer>(i) != Buffer::workspace) checks.add(problem, static_cast<Buffer>(i), 1);
     return checks;
 }
 

@@ -26,16 +26,17 @@ const char* name(Buffer buffer);
 // What a call's addresses must satisfy.
 class AddressChecks {
   public:
-    // For the buffers that a plan's steps use.
+    // For the buffers that a plan's steps name and the problem uses: a kernel may have an argument for what its problem
+    // lacks.
     static AddressChecks of(const Problem& problem, const Plan& plan);
-    // For the buffers that a problem means by itself; host code takes any element-aligned address.
+    // For the buffers that the problem uses by itself; host code takes any element-aligned address.
     static AddressChecks of_host(const Problem& problem);
 
     // Throws Error(invalid_argument) that names the first address that is null or misaligned, with expected and got.
     void verify(const Addresses& addresses) const {
         for (const Check& check : checks_) {
             const auto address = reinterpret_cast<std::uintptr_t>(addresses[check.index]);
-            if (address == 0 || (address & (check.alignment - 1)) != 0) [[unlikely]]
+            if ((address == 0 && !check.may_be_null) || (address & (check.alignment - 1)) != 0) [[unlikely]]
                 refuse(check, address);
         }
     }
@@ -44,6 +45,7 @@ class AddressChecks {
     struct Check {
         std::size_t index;
         std::uintptr_t alignment;
+        bool may_be_null;
     };
     void add(const Problem& problem, Buffer buffer, std::int64_t least_alignment);
     [[noreturn]] static void refuse(const Check& check, std::uintptr_t address);

@@ -71,6 +71,7 @@ void DeviceContext::retire(CUmodule module, const LaunchLog& log) noexcept {
     } catch (...) {
         return;  // no memory to remember it: it stays loaded
     }
+    if (!alive()) return;
     try {
         const CurrentContext current(*driver_, context_);
         collect();

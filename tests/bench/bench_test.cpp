@@ -67,7 +67,9 @@ TEST_CASE("the ceilings' kernels compile, and their reds are hardware vectors") 
 }
 
 TEST_CASE("a measurement on the host verifies and times, cold and warm as asked") {
-    Runtime runtime{Options{.disk_cache = false}};
+    Options options;
+    options.disk_cache = false;
+    Runtime runtime{options};
     Problem p = problem_of(model_shape("ddetr-dec"), Pass::forward, Type::f32);
     p.levels = {{6, 7}};
     p.points = {2};

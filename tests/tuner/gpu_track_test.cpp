@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "generator/emit.hpp"
+#include "runtime/current_context.hpp"
 #include "runtime/tuner/gpu_track.hpp"
 #include "runtime/tuner/gpu_tuning.hpp"
 #include "tests/runtime/fake_machine.hpp"

@@ -1,0 +1,223 @@
+// Summary, one section a problem, and the plots of its candidates.
+#include "tools/cli/report_page.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "msda/error.hpp"
+#include "tools/cli/outcome.hpp"
+#include "tools/cli/report_style.hpp"
+#include "tools/cli/svg_plot.hpp"
+
+namespace msda::cli {
+namespace {
+
+std::string heading_of(const std::string& problem) {
+    try {
+        const Problem p = parse_problem(problem);
+        std::string levels;
+        for (const Level& level : p.levels)
+            levels += fmt::format("{}{}×{}", levels.empty() ? "" : ", ", level.height, level.width);
+        return fmt::format("{} {} · B={} Q={} M={} D={} · {}", name(p.pass), name(p.value), p.batch, p.queries, p.heads,
+                           p.head_dim, levels);
+    } catch (const Error&) {
+        return problem;
+    }
+}
+
+double geometric_mean(const std::map<std::string, double>& times) {
+    double sum = 0;
+    for (const auto& [kind, us] : times) sum += std::log(us);
+    return times.empty() ? 0 : std::exp(sum / static_cast<double>(times.size()));
+}
+
+// One problem's trials, with the marks that plots need.
+class Candidates {
+  public:
+    Candidates(const Record& record, const TrialSet& set) : record_(record), trials_(set.trials) {}
+
+    bool timed(const Trial& trial) const { return trial.time_us > 0; }
+    std::string kind(const Trial& trial) const {
+        if (&trial == &trials_.front()) return "default";
+        return by_name(trial.config) == record_.config ? "winner" : "point";
+    }
+    double speedup(const Trial& trial) const { return trials_.front().time_us / trial.time_us; }
+    std::string note(const Trial& trial) const {
+        return fmt::format("{}\n{:.2f} µs, {:.2f}x, {} samples, {}", canonical(trial.config), trial.time_us,
+                           speedup(trial), trial.samples, name(trial.fate));
+    }
+
+    std::string rank_plot() const {
+        std::vector<const Trial*> order;
+        for (const Trial& trial : trials_)
+            if (timed(trial)) order.push_back(&trial);
+        std::ranges::stable_sort(order, {}, [](const Trial* trial) { return trial->time_us; });
+        Plot plot{
+            .title = "Speed-up over the default", .x = {"rank of the config"}, .y = {"times faster"}, .points = {}};
+        for (std::size_t i = 0; i < order.size(); i++)
+            plot.points.push_back({static_cast<double>(i + 1), speedup(*order[i]), kind(*order[i]), note(*order[i])});
+        return plot.svg();
+    }
+
+    std::string cold_warm_plot() const {
+        Plot plot{
+            .title = "Cold against warm L2", .x = {"warm, µs", true, {}}, .y = {"cold, µs", true, {}}, .points = {}};
+        plot.diagonal = true;
+        for (const Trial& trial : trials_) {
+            const double cold = geometric_mean(trial.figures.cold);
+            const double warm = geometric_mean(trial.figures.warm);
+            if (cold > 0 && warm > 0) plot.points.push_back({warm, cold, kind(trial), note(trial)});
+        }
+        return plot.svg();
+    }
+
+    // Time against each parameter that varies; the values stand at equal distances, in order.
+    std::string parameter_plots() const {
+        std::string html;
+        for (const ConfigField& field : config_fields()) {
+            std::set<double> values;
+            for (const Trial& trial : trials_)
+                if (timed(trial)) values.insert(trial.config.*field.member);
+            if (values.size() < 2) continue;
+            const bool positive = *values.begin() > 0;
+            Plot plot{.title = fmt::format("Time against {}", field.name),
+                      .x = {std::string(field.name), positive, {values.begin(), values.end()}},
+                      .y = {"cold, µs", true, {}},
+                      .points = {}};
+            plot.width = 310;
+            plot.height = 210;
+            for (const Trial& trial : trials_)
+                if (timed(trial))
+                    plot.points.push_back(
+                        {static_cast<double>(trial.config.*field.member), trial.time_us, kind(trial), note(trial)});
+            html += plot.svg();
+        }
+        return html;
+    }
+
+    std::string fates() const {
+        std::map<std::string, int> count;
+        for (const Trial& trial : trials_) count[std::string(name(trial.fate))]++;
+        std::string text;
+        for (const auto& [fate, number] : count) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", number, fate);
+        return text;
+    }
+
+    std::string rejected() const {
+        std::string rows;
+        for (const Trial& trial : trials_)
+            if (trial.fate == Fate::wrong || trial.fate == Fate::faulted || trial.fate == Fate::no_time ||
+                trial.fate == Fate::compile_failed)
+                rows += fmt::format("<tr><td>{}<td><code>{}</code><td>{}", name(trial.fate), canonical(trial.config),
+                                    escape_html(trial.why.substr(0, 400)));
+        if (rows.empty()) return {};
+        return fmt::format(
+            "<details><summary>rejected configs</summary><table><tr><th>fate<th>config<th>why{}</table></details>\n",
+            rows);
+    }
+
+  private:
+    const Record& record_;
+    const std::vector<Trial>& trials_;
+};
+
+std::string figures_rows(const Record& r) {
+    std::string rows =
+        fmt::format("<tr><td>objective (geometric mean, cold)<td class=n>{:.2f}<td class=n>{:.2f}<td class=n>{:.2f}x",
+                    r.default_us, r.time_us, r.speedup());
+    const auto add = [&](const char* state, const std::map<std::string, double>& standard,
+                         const std::map<std::string, double>& tuned) {
+        for (const auto& [kind, us] : tuned)
+            if (const auto at = standard.find(kind); at != standard.end())
+                rows +=
+                    fmt::format("<tr><td>{} locations, {} L2<td class=n>{:.2f}<td class=n>{:.2f}<td class=n>{:.2f}x",
+                                escape_html(kind), state, at->second, us, at->second / us);
+    };
+    add("cold", r.default_time.cold, r.time.cold);
+    add("warm", r.default_time.warm, r.time.warm);
+    return rows;
+}
+
+std::string changed_fields(const Record& record, const TrialSet* set) {
+    if (!set || set->trials.empty()) return {};
+    std::string text;
+    for (const auto& [field, value] : by_name(set->trials.front().config)) {
+        const auto at = record.config.find(field);
+        if (at != record.config.end() && at->second != value)
+            text += fmt::format("{}{} {} → {}", text.empty() ? "" : ", ", field, value, at->second);
+    }
+    return text.empty() ? "the default" : text;
+}
+
+std::string section(const Record& r, const TrialSet* set, std::size_t number) {
+    std::string config;
+    for (const auto& [field, value] : r.config)
+        config += fmt::format("{}{}={}", config.empty() ? "" : " ", field, value);
+    std::string html = fmt::format(
+        "<section id=p{}><h2>{}</h2><p>{} · {} samples of {} configs timed · {} · {} MHz · driver {} · NVRTC {} · msda "
+        "{} · {}</p>"
+        "<table><tr><th>µs<th class=n>default<th class=n>tuned<th class=n>speed-up{}</table>",
+        number, escape_html(heading_of(r.problem)), escape_html(r.gpu.empty() ? canonical(r.silicon) : r.gpu),
+        r.samples, r.candidates, r.policy >= policy_complete ? "complete search" : "stopped early", r.sm_mhz,
+        escape_html(r.driver), escape_html(r.nvrtc), escape_html(r.generator), escape_html(r.date), figures_rows(r));
+    if (set && !set->trials.empty()) {
+        const Candidates candidates(r, *set);
+        html += fmt::format("<p>Winner: {}. Candidates: {}.</p><div class=plots>{}{}{}</div>{}",
+                            escape_html(changed_fields(r, set)), candidates.fates(), candidates.rank_plot(),
+                            candidates.cold_warm_plot(), candidates.parameter_plots(), candidates.rejected());
+    }
+    return html +
+           fmt::format(
+               "<details><summary>config and command</summary><p><code>{}</code></p><p><code>{}</code></p></details>"
+               "</section>\n",
+               escape_html(config), escape_html(r.command));
+}
+
+std::string summary(const Database& database) {
+    double sum = 0;
+    double best = 1;
+    for (const auto& [key, r] : database.records()) {
+        sum += std::log(r.speedup());
+        best = std::max(best, r.speedup());
+    }
+    std::string rows;
+    std::size_t number = 0;
+    for (const auto& [key, r] : database.records())
+        rows += fmt::format(
+            "<tr><td><a href=\"#p{}\">{}</a><td>{}<td class=n>{:.2f}<td class=n>{:.2f}<td class=n>{:.2f}x<td>"
+            "<span class=bar style=\"width:{:.0f}px\"></span>",
+            number++, escape_html(heading_of(r.problem)), escape_html(r.gpu), r.default_us, r.time_us, r.speedup(),
+            160 * (r.speedup() - 1) / std::max(best - 1, 0.01));
+    const double mean = database.size() ? std::exp(sum / static_cast<double>(database.size())) : 1;
+    return fmt::format(
+        "<p>{} problems, tuned configs {:.2f}x as fast as the defaults in the geometric mean. Times are medians in µs "
+        "with "
+        "cold L2.</p><table><tr><th>problem<th>GPU<th class=n>default<th class=n>tuned<th "
+        "class=n>speed-up<th>{}</table>",
+        database.size(), mean, rows);
+}
+
+}  // namespace
+
+std::string report_page(const std::string& title, const Database& database, const std::vector<TrialSet>& trials) {
+    std::map<Database::Key, const TrialSet*> by_key;
+    for (const TrialSet& set : trials) by_key[{set.problem, set.silicon}] = &set;
+    std::string html = fmt::format(
+        "<!doctype html>\n<html lang=en><meta charset=utf-8><meta name=viewport content=\"width=device-width\">"
+        "<title>{0}</title><style>{1}</style>\n<h1>{0}</h1>{2}"
+        "<p class=key><span><i style=\"background:var(--winner)\"></i>winner</span><span><i "
+        "style=\"background:var(--default)\">"
+        "</i>default</span><span><i style=\"background:var(--point)\"></i>other configs</span></p>\n",
+        escape_html(title), report_style, summary(database));
+    std::size_t number = 0;
+    for (const auto& [key, record] : database.records()) {
+        const auto at = by_key.find(key);
+        html += section(record, at == by_key.end() ? nullptr : at->second, number++);
+    }
+    return html + "</html>\n";
+}
+
+}  // namespace msda::cli

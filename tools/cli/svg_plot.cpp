@@ -1,0 +1,153 @@
+// Scales, ticks and marks of the plots in reports.
+#include "tools/cli/svg_plot.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace msda::cli {
+namespace {
+
+constexpr int left = 52;
+constexpr int right = 12;
+constexpr int top = 28;
+constexpr int bottom = 40;
+
+// Maps values to pixels, with a margin of 5 % at both ends.
+class Scale {
+  public:
+    Scale(double low, double high, bool logarithmic, double from, double to)
+        : logarithmic_(logarithmic), from_(from), to_(to) {
+        low_ = transform(low);
+        high_ = transform(high);
+        const double margin = high_ > low_ ? 0.05 * (high_ - low_) : 0.5;
+        low_ -= margin;
+        high_ += margin;
+    }
+    double operator()(double value) const { return from_ + (transform(value) - low_) / (high_ - low_) * (to_ - from_); }
+    double low() const { return logarithmic_ ? std::exp2(low_) : low_; }
+    double high() const { return logarithmic_ ? std::exp2(high_) : high_; }
+
+  private:
+    double transform(double value) const { return logarithmic_ ? std::log2(value) : value; }
+    bool logarithmic_;
+    double from_, to_;
+    double low_ = 0, high_ = 1;
+};
+
+std::vector<double> log_ticks(double low, double high) {
+    std::vector<double> ticks;
+    for (double decade = std::pow(10, std::floor(std::log10(low))); decade <= high; decade *= 10)
+        for (const double step : {1.0, 2.0, 5.0})
+            if (decade * step >= low && decade * step <= high) ticks.push_back(decade * step);
+    return ticks.size() >= 2 ? ticks : round_ticks(low, high, 4);
+}
+
+std::vector<double> ticks_of(const PlotAxis& axis, const Scale& scale) {
+    if (!axis.ticks.empty()) return axis.ticks;
+    return axis.logarithmic ? log_ticks(scale.low(), scale.high()) : round_ticks(scale.low(), scale.high(), 5);
+}
+
+Scale scale_of(const std::vector<PlotPoint>& points, double PlotPoint::*member, const PlotAxis& axis, double from,
+               double to) {
+    double low = points.front().*member;
+    double high = low;
+    for (const PlotPoint& point : points) {
+        low = std::min(low, point.*member);
+        high = std::max(high, point.*member);
+    }
+    return Scale(low, high, axis.logarithmic, from, to);
+}
+
+std::string axes(const Plot& plot, const Scale& x, const Scale& y) {
+    const int right_edge = plot.width - right;
+    const int bottom_edge = plot.height - bottom;
+    std::string svg;
+    for (const double tick : ticks_of(plot.x, x))
+        svg += fmt::format(
+            "<line class=grid x1={0:.1f} x2={0:.1f} y1={1} y2={2} /><text class=tick x={0:.1f} y={3} "
+            "text-anchor=middle>{4:g}</text>",
+            x(tick), top, bottom_edge, bottom_edge + 14, tick);
+    for (const double tick : ticks_of(plot.y, y))
+        svg += fmt::format(
+            "<line class=grid x1={1} x2={2} y1={0:.1f} y2={0:.1f} /><text class=tick x={3} y={4:.1f} "
+            "text-anchor=end>{5:g}</text>",
+            y(tick), left, right_edge, left - 6, y(tick) + 4, tick);
+    svg += fmt::format("<text class=label x={} y={} text-anchor=middle>{}</text>", (left + right_edge) / 2,
+                       plot.height - 6, escape_html(plot.x.label));
+    svg += fmt::format("<text class=label transform=\"translate(12 {}) rotate(-90)\" text-anchor=middle>{}</text>",
+                       (top + bottom_edge) / 2, escape_html(plot.y.label));
+    return svg;
+}
+
+std::string marks(const Plot& plot, const Scale& x, const Scale& y) {
+    std::string svg;
+    // Ordinary points first, so that winner and default are never hidden behind them.
+    for (const bool special : {false, true})
+        for (const PlotPoint& point : plot.points) {
+            if ((point.kind != "point") != special) continue;
+            svg += fmt::format("<circle class={} cx={:.1f} cy={:.1f} r={}><title>{}</title></circle>", point.kind,
+                               x(point.x), y(point.y), special ? 5 : 3, escape_html(point.note));
+        }
+    return svg;
+}
+
+}  // namespace
+
+std::string escape_html(std::string_view text) {
+    std::string safe;
+    for (const char c : text) switch (c) {
+            case '&':
+                safe += "&amp;";
+                break;
+            case '<':
+                safe += "&lt;";
+                break;
+            case '>':
+                safe += "&gt;";
+                break;
+            case '"':
+                safe += "&quot;";
+                break;
+            case '\'':
+                safe += "&#39;";
+                break;
+            default:
+                safe += c;
+        }
+    return safe;
+}
+
+std::vector<double> round_ticks(double low, double high, int count) {
+    if (!(high > low)) return {low};
+    const double raw = (high - low) / count;
+    const double decade = std::pow(10, std::floor(std::log10(raw)));
+    const double factor = raw / decade;
+    const double step = decade * (factor <= 1 ? 1 : factor <= 2 ? 2 : factor <= 5 ? 5 : 10);
+    std::vector<double> ticks;
+    for (double n = std::ceil(low / step); n * step <= high; n++) ticks.push_back(n * step);
+    return ticks;
+}
+
+std::string Plot::svg() const {
+    std::string svg = fmt::format(
+        "<svg class=plot width={0} height={1} viewBox=\"0 0 {0} {1}\" role=img aria-label=\"{2}\">"
+        "<text class=title x={3} y=16>{2}</text>",
+        width, height, escape_html(title), left);
+    if (points.empty())
+        return svg + fmt::format("<text class=label x={} y={}>no measurements</text></svg>\n", left, height / 2);
+    const Scale xs = scale_of(points, &PlotPoint::x, x, left, width - right);
+    const Scale ys = scale_of(points, &PlotPoint::y, y, height - bottom, top);
+    svg += axes(*this, xs, ys);
+    if (diagonal) {
+        const double low = std::max(xs.low(), ys.low());
+        const double high = std::min(xs.high(), ys.high());
+        if (low < high)
+            svg += fmt::format("<line class=diagonal x1={:.1f} y1={:.1f} x2={:.1f} y2={:.1f} />", xs(low), ys(low),
+                               xs(high), ys(high));
+    }
+    return svg + marks(*this, xs, ys) + "</svg>\n";
+}
+
+}  // namespace msda::cli
