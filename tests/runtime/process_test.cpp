@@ -24,7 +24,7 @@ extern char** environ;
 namespace {
 
 pid_t start(const std::string& program, std::vector<std::string> arguments) {
-    const std::string path = std::string(test::program_folder()) + "/msda_test_" + program;
+    const std::string path = std::string(test::program_folder()) + "/" + program;
     arguments.insert(arguments.begin(), path);
     std::vector<char*> pointers;
     for (std::string& argument : arguments) pointers.push_back(argument.data());
