@@ -122,10 +122,11 @@ Config sorted_config(const Problem& p, const Silicon& s, const Config& direct) {
     Config c = direct;
     c.scatter = scatter_sorted;
     c.heads = c.split = 1;
-    c.threads = 128;
-    c.cells = 512;
-    const bool tiled = p.encoder_like() && bytes_of(p.value) == 4;
-    c.tile_width = tiled ? 8 : 64;
+    const bool f32_sums = p.value == Type::f32 || sums_in_scratch(p, c), tiled = p.encoder_like() && f32_sums;
+    const bool scratch = sums_in_scratch(p, c);
+    c.threads = scratch ? 256 : 128;
+    c.cells = scratch ? 1024 : 512;
+    c.tile_width = !tiled ? 64 : scratch ? 16 : 8;
     c.tile_height = tiled ? 8 : 0;
     c.min_blocks = tiled ? 0 : std::min(1024, s.threads_per_sm) / c.threads;
     if (!why_not(p, c, s).empty()) c.min_blocks = 0;
