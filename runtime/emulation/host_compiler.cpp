@@ -154,8 +154,10 @@ fs::path build_module(const std::string& compiler, std::string_view source, cons
     std::vector<std::string> arguments = {compiler};
     for (std::string& flag : module_flags()) arguments.push_back(std::move(flag));
     arguments.insert(arguments.end(), flags.begin(), flags.end());
-    arguments.insert(arguments.end(), {"-I", root.string(), "-include", "runtime/emulation/emulation.hpp", "-o",
-                                       (root / "kernel.so").string(), (root / "kernel.cpp").string(), "-lm"});
+    // -include looks in the working directory first, where another copy of the header may lie.
+    arguments.insert(arguments.end(),
+                     {"-I", root.string(), "-include", (root / "runtime/emulation/emulation.hpp").string(), "-o",
+                      (root / "kernel.so").string(), (root / "kernel.cpp").string(), "-lm"});
     const int status = run_program(arguments, root / "log");
     if (status != 0)
         throw Error(Code::compile_failed,

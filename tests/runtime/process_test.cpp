@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <ctime>
 #include <filesystem>
 #include <string>
 #include <thread>
@@ -69,13 +70,18 @@ TEST_CASE("lesson 23: 16 processes, 4 kernels, 20 rounds on one cold cache: one 
 
 TEST_CASE("lesson 26: writers killed at any moment leave nothing that stops or misleads the next") {
     const TemporaryDirectory directory;
+    const auto begin = std::chrono::steady_clock::now();
+    CHECK(wait_for(start("msda_test_cache_worker", {directory / "unharmed", "26"})) == 0);
+    const auto whole = std::chrono::steady_clock::now() - begin;
     int killed = 0;
-    for (int round = 0; round < 40; ++round) {
+    constexpr int rounds = 40;
+    for (int round = 0; round < rounds; ++round) {
+        std::filesystem::remove(directory /
+                                fmt::format("cache/{}.msda-bin", std::string(32, static_cast<char>('a' + round % 26))));
         const pid_t worker = start("msda_test_cache_worker", {directory / "cache", "26"});
-        std::this_thread::sleep_for(std::chrono::microseconds(300 * round));
+        std::this_thread::sleep_for(whole * (round + 1) / rounds);
         ::kill(worker, SIGKILL);
         killed += wait_for(worker) == 128 + SIGKILL;
-        if (round % 4 == 3) std::filesystem::remove(directory / ("cache/" + std::string(32, 'a') + ".msda-bin"));
     }
     CHECK(wait_for(start("msda_test_cache_worker", {directory / "cache", "26"})) == 0);
     const FileSystem files;
@@ -83,7 +89,8 @@ TEST_CASE("lesson 26: writers killed at any moment leave nothing that stops or m
     DiskCache cache(files, directory / "cache", warnings);
     CHECK(cache.usage().entries == 26);
     cache.prune(std::int64_t{1} << 40, std::int64_t{1} << 40, std::time(nullptr) + 7200);
-    CHECK(directory.files() == 26);
+    CHECK(cache.usage().entries == 26);
+    CHECK(directory.files() == 2 * 26);
     MESSAGE(killed << " writers killed");
 }
 

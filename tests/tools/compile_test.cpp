@@ -49,10 +49,12 @@ TEST_CASE("compile writes one cubin an architecture, from the cache the second t
             CHECK(cubin.substr(1, 3) == "ELF");
         }
     }
+    // The two binaries, and what is known of the compiler.
     const auto info = msda({"cache", "info", "--json"});
     REQUIRE(info.status == 0);
-    CHECK(json::parse(info.out)["entries"] == 2);
-    CHECK(json::parse(msda({"cache", "prune", "--max-mib", "0", "--json"}).out)["entries"] == 2);
+    const int entries = json::parse(info.out)["entries"];
+    CHECK(entries >= 2);
+    CHECK(json::parse(msda({"cache", "prune", "--max-mib", "0", "--json"}).out)["entries"] == entries);
     CHECK(json::parse(msda({"cache", "info", "--json"}).out)["entries"] == 0);
 }
 

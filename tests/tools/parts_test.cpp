@@ -34,8 +34,8 @@ TEST_CASE("atomics are counted by kernel and opcode, in PTX and in both disassem
     CHECK(cuobjdump[1] == AtomicCount{"one", "REDG.E.ADD.F32.FTZ.RN.STRONG.GPU", 1});
 
     const auto nvdisasm = atomics_in_sass(
-        ".section\t.text.two,\"ax\",@progbits\n\t.section\t.text.two,\"ax\"\n        /*0010*/                   "
-        "ATOMG.E.CAS PT, R0 ;\n");
+        "//--------------------- .text.two --------------------------\n\t.section\t.text.two,\"ax\",@progbits\n"
+        ".text.two:\n        /*0010*/                   ATOMG.E.CAS PT, R0 ;\n");
     REQUIRE(nvdisasm.size() == 1);
     CHECK(nvdisasm[0] == AtomicCount{"two", "ATOMG.E.CAS", 1});
 }

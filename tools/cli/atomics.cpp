@@ -71,8 +71,7 @@ std::vector<AtomicCount> atomics_in_sass(std::string_view sass) {
         sass,
         [](std::string_view line) -> std::optional<std::string> {
             if (const auto rest = after(line, "Function : ")) return std::string(word(*rest));
-            if (const auto rest = after(line, ".section\t.text."); rest && line.starts_with("."))
-                return std::string(word(*rest));
+            if (const auto rest = after(line, ".section\t.text.")) return std::string(word(*rest));
             return std::nullopt;
         },
         [](std::string_view opcode) {

@@ -34,8 +34,10 @@ int parse(CLI::App& app, int argc, const char* const* argv, Session& session) {
     } catch (const CLI::Success& help) {
         return app.exit(help, session.out(), session.err());
     } catch (const CLI::ParseError& error) {
-        session.err() << fmt::format("msda: error: {}\n", error.what());
         const auto chosen = app.get_subcommands();
+        const bool unknown = chosen.empty() && argc > 1 && argv[1][0] != '-';
+        session.err() << fmt::format("msda: error: {}{}\n", error.what(),
+                                     unknown ? fmt::format(", and '{}' is none", argv[1]) : "");
         session.err() << fmt::format("Run 'msda {}--help' for what there is.\n",
                                      chosen.empty() ? "" : chosen.front()->get_name() + " ");
         return static_cast<int>(Code::invalid_argument);

@@ -1,0 +1,171 @@
+// Every kernel form compiles with every NVRTC for every architecture it knows, from memory alone, without spilling
+// where it matters and without a compare-and-swap anywhere.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <regex>
+#include <set>
+
+#include "runtime/shapes.hpp"
+#include "tests/nvrtc/compilers.hpp"
+#include "tests/nvrtc/disassembler.hpp"
+
+using namespace msda;
+using test::Compiled;
+using test::CompileJob;
+
+namespace {
+
+bool no_compiler() {
+    if (!test::compilers().empty()) return false;
+    MESSAGE("skipped: no NVRTC here (MSDA_TEST_NVRTC names them)");
+    return true;
+}
+
+// An atomic that sums is a `red`, or an `atom` on shared memory with an operation of its own; a loop is a cas.
+bool swaps_in_ptx(const std::string& ptx) {
+    static const std::regex cas(R"(\b(atom|red)\S*\.cas\b)");
+    return std::regex_search(ptx, cas);
+}
+
+// ATOM.E.CAS, ATOMG.E.CAS.STRONG.GPU, ATOMS.CAS, ATOMS.CAST.SPIN.
+bool swaps_in_sass(const std::string& sass) {
+    static const std::regex cas(R"(\bATOM[SG]?\b\S*\.CAS)");
+    return std::regex_search(sass, cas);
+}
+
+// All forms at the newest architecture of each compiler; every form that sums by atomics at each architecture, and of
+// the others a part that moves on with the architecture, so that each form meets old and new ones.
+std::vector<CompileJob> matrix() {
+    std::vector<CompileJob> jobs;
+    std::set<int> seen;  // the same code for the same architecture from a second compiler: the moving part is enough
+    for (const auto& compiler : test::compilers()) {
+        const std::vector<int>& known = compiler->info().architectures;
+        for (std::size_t a = 0; a < known.size(); a++) {
+            const bool first = seen.insert(known[a]).second;
+            const std::vector<test::Form> forms = test::forms(known[a]);
+            for (std::size_t f = 0; f < forms.size(); f++) {
+                const bool atomic = forms[f].name.starts_with("direct") || forms[f].name.starts_with("sorted");
+                if (known[a] == known.back() || (f + a) % 5 == 0 || (first && atomic))
+                    jobs.push_back({compiler, forms[f]});
+            }
+        }
+    }
+    return jobs;
+}
+
+// Compiled once for all cases below.
+const std::vector<Compiled>& compiled() {
+    static const std::vector<CompileJob> jobs = matrix();
+    static const std::vector<Compiled> results = compile_all(jobs);
+    return results;
+}
+
+}  // namespace
+
+TEST_SUITE_BEGIN("nvrtc");
+
+TEST_CASE("the pattern that finds a compare-and-swap finds one, and no other atomic") {
+    CHECK(swaps_in_ptx("atom.relaxed.gpu.global.cas.b32 %r1, [%rd1], %r2, %r3;"));
+    CHECK(swaps_in_ptx("atom.global.cas.b16 %rs1, [%rd1], %rs2, %rs3;"));
+    CHECK_FALSE(swaps_in_ptx("red.relaxed.gpu.global.add.f32 [%rd1], %f1;\natom.shared.add.u32 %r1, [%r2], 1;"));
+    CHECK(swaps_in_sass("        /*0a10*/  ATOMG.E.CAS.STRONG.GPU PT, R3, [R4], R6, R7 ;"));
+    CHECK(swaps_in_sass("ATOM.E.CAS P0, R3, [R4], R6, R7 ;"));
+    CHECK(swaps_in_sass("@P0 ATOMS.CAST.SPIN R5, [R4], R2, R3 ;"));
+    CHECK_FALSE(swaps_in_sass(
+        "ATOMS.ADD R5, [R4], R2 ;\nRED.E.ADD.F32.FTZ.RN.STRONG.GPU [R4], R3 ;\nATOMS.POPC.INC.32 R0, [R2];"));
+}
+
+TEST_CASE("every form compiles for every architecture with an empty include path") {
+    if (no_compiler()) return;
+    std::set<int> architectures;
+    for (const Compiled& result : compiled()) {
+        CHECK_MESSAGE(result.error.empty(), result.form->name, " with NVRTC ", result.compiler, ": ", result.error);
+        CHECK(result.code.cubin.size() > 1000);
+        architectures.insert(result.form->silicon.capability);
+    }
+    for (const auto& compiler : test::compilers())
+        for (const int known : compiler->info().architectures) CHECK(architectures.count(known) == 1);
+    MESSAGE(compiled().size() << " kernels for " << architectures.size() << " architectures with "
+                              << test::compilers().size() << " compilers");
+}
+
+TEST_CASE("no compare-and-swap in PTX, on any architecture, with any accumulator") {
+    if (no_compiler()) return;
+    int reds = 0;
+    for (const Compiled& result : compiled()) {
+        CHECK_MESSAGE(!swaps_in_ptx(result.code.ptx), result.form->name, " with NVRTC ", result.compiler);
+        reds += result.code.ptx.find("red.relaxed.gpu.global.add") != std::string::npos ? 1 : 0;
+    }
+    CHECK(reds > 20);
+}
+
+TEST_CASE("no compare-and-swap in machine code") {
+    if (no_compiler()) return;
+    if (!test::can_disassemble()) {
+        MESSAGE("skipped: MSDA_TEST_NVDISASM and MSDA_TEST_CUOBJDUMP name no disassembler");
+        return;
+    }
+    std::set<int> read, unread;
+    for (const Compiled& result : compiled()) {
+        const int capability = result.form->silicon.capability;
+        const bool atomic = result.form->name.starts_with("direct") || result.form->name.starts_with("sorted");
+        if (!result.error.empty() || !atomic || unread.count(capability) != 0) continue;
+        const auto sass = test::disassemble(result.code.cubin);
+        (sass ? read : unread).insert(capability);
+        if (!sass) continue;
+        CHECK_MESSAGE(!swaps_in_sass(*sass), result.form->name, " with NVRTC ", result.compiler);
+        CHECK_MESSAGE(sass->find("RED") != std::string::npos, result.form->name, ": no reduction found");
+    }
+    for (const int capability : unread) {
+        CHECK_MESSAGE(capability < 75, "the disassembler cannot read sm_", capability);
+        MESSAGE("sm_" << capability << ": the disassembler does not know it, its PTX alone was read");
+    }
+    CHECK_FALSE(read.empty());
+}
+
+TEST_CASE("vector reductions from sm_90, packed and scalar ones before") {
+    if (no_compiler()) return;
+    for (const Compiled& result : compiled()) {
+        if (!result.form->name.starts_with("direct")) continue;
+        const bool hopper = result.form->silicon.capability >= 90;
+        const Problem& p = result.form->problem;
+        CAPTURE(result.form->name);
+        const auto has = [&](const char* text) { return result.code.ptx.find(text) != std::string::npos; };
+        if (p.value == Type::f32) CHECK(has("red.relaxed.gpu.global.add.v4.f32") == hopper);
+        if (p.value == Type::f16 && p.accumulate == Accumulate::native) CHECK(has(".f16x2") == true);
+        if (p.value == Type::f16 && p.accumulate == Accumulate::native)
+            CHECK(has("red.relaxed.gpu.global.add.noftz.v4.f16x2") == hopper);
+        if (p.value == Type::bf16 && p.accumulate == Accumulate::native) CHECK(hopper);
+    }
+}
+
+TEST_CASE("default configs of model shapes spill nothing on sm_80 and sm_90") {
+    if (no_compiler()) return;
+    std::vector<CompileJob> jobs;
+    for (const int capability : {80, 90})
+        for (const char* id : {"ddetr-enc", "ddetr-dec-b4", "rtdetr"})
+            for (const Pass pass : {Pass::forward, Pass::backward})
+                for (const Type type : {Type::f32, Type::f16, Type::bf16}) {
+                    const Silicon silicon = test::silicon_for(capability);
+                    const Problem p = problem_of(model_shape(id), pass, type);
+                    jobs.push_back({test::compilers().back(), {canonical(p), p, default_config(p, silicon), silicon}});
+                }
+    int kernels = 0;
+    for (const Compiled& result : compile_all(jobs)) {
+        CAPTURE(result.form->name);
+        CAPTURE(canonical(result.form->config));
+        CAPTURE(result.form->silicon.capability);
+        CHECK_MESSAGE(result.error.empty(), result.error);
+        for (const KernelResources& kernel : result.code.kernels) {
+            CAPTURE(kernel.name);
+            CHECK(kernel.registers > 0);
+            CHECK(kernel.spill_store_bytes == 0);
+            CHECK(kernel.spill_load_bytes == 0);
+            kernels++;
+        }
+    }
+    CHECK(kernels >= static_cast<int>(jobs.size()));
+}
+
+TEST_SUITE_END();
