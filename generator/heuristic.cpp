@@ -145,10 +145,16 @@ Config backward_config(const Problem& p, const Silicon& s) {
     const std::int64_t contributions = p.batch * p.queries * p.heads * p.total_points() * 4;
     const bool sparse = contributions <= 4 * p.batch * p.pixels * p.heads;
     // Where grad_value fits in L2, zero-fill and hardware reds of f32 stay there and beat pulling (RT-DETR B=1
-    // f32: 13.5 against 42 µs; DINO 900 queries: 33 against 106).
+    // f32: 13.5 against 42 µs; DINO 900 queries: 33 against 106); native 16-bit reds do so at any size (ddetr-dec-b4:
+    // 36 against 61).
     const std::int64_t bytes = p.batch * p.pixels * p.heads * p.head_dim * static_cast<std::int64_t>(bytes_of(p.value));
-    if (sparse && p.value == Type::f32 && p.accumulate != Accumulate::deterministic && bytes <= s.l2_bytes / 2)
-        return c;
+    const bool small = p.value == Type::f32 && p.accumulate != Accumulate::deterministic && bytes <= s.l2_bytes / 2;
+    if (sparse && (small || (p.accumulate == Accumulate::native && bytes_of(p.value) == 2))) {
+        Config direct = c;
+        tile(p, direct, 64);
+        direct.min_blocks = cut_of(p, c).chunks == 1 ? std::min(512, s.threads_per_sm) / row_threads(direct) : 0;
+        return direct;
+    }
     const bool no_f64_red = p.value == Type::f64 && s.capability < 60;
     if (p.accumulate == Accumulate::deterministic || sparse || no_f64_red) return owned_config(p, s, c);
     if (!can_sort(p, c)) return c;
