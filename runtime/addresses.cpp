@@ -61,7 +61,7 @@ bool uses(const Problem& p, Buffer buffer) {
         case Buffer::workspace:
             return true;
         case Buffer::value:
-            return !backward || p.gradients.location || p.gradients.weight;
+            return !p.empty() && (!backward || p.gradients.location || p.gradients.weight);
         case Buffer::references:
             return p.reference != Reference::none;
         case Buffer::scales:

@@ -187,11 +187,16 @@ MSDA_DEVICE void fp8_pair_to_floats(u16 pair, float& low, float& high) {
 }
 
 // --- atomic adds to global memory that return nothing (red). Each emits hardware reductions only, never a compare-and-swap loop; what an
-// --- architecture lacks is refused by generator/ before it is emitted.
-MSDA_DEVICE void red_f32(float* p, float v) { asm volatile("red.relaxed.gpu.global.add.f32 [%0], %1;" ::"l"(p), "f"(v) : "memory"); }
+// --- architecture lacks is refused by generator/ before it is emitted. Before sm_70 a red has no order and scope to name: it is relaxed anyway.
+#if __CUDA_ARCH__ >= 700
+#define MSDA_RED "red.relaxed.gpu.global.add"
+#else
+#define MSDA_RED "red.global.add"
+#endif
+MSDA_DEVICE void red_f32(float* p, float v) { asm volatile("red.global.add.f32 [%0], %1;" ::"l"(p), "f"(v) : "memory"); }
 MSDA_DEVICE void red_f64(double* p, double v) {
 #if __CUDA_ARCH__ >= 600
-    asm volatile("red.relaxed.gpu.global.add.f64 [%0], %1;" ::"l"(p), "d"(v) : "memory");
+    asm volatile("red.global.add.f64 [%0], %1;" ::"l"(p), "d"(v) : "memory");
 #else
     __trap();
 #endif
@@ -199,7 +204,7 @@ MSDA_DEVICE void red_f64(double* p, double v) {
 // 16 bytes of f32: one vector red from sm_90, four scalars before.
 MSDA_DEVICE void red_f32x4(float* p, float a, float b, float c, float d) {
 #if __CUDA_ARCH__ >= 900
-    asm volatile("red.relaxed.gpu.global.add.v4.f32 [%0], {%1,%2,%3,%4};" ::"l"(p), "f"(a), "f"(b), "f"(c), "f"(d) : "memory");
+    asm volatile("red.global.add.v4.f32 [%0], {%1,%2,%3,%4};" ::"l"(p), "f"(a), "f"(b), "f"(c), "f"(d) : "memory");
 #else
     red_f32(p, a);
     red_f32(p + 1, b);
@@ -209,7 +214,7 @@ MSDA_DEVICE void red_f32x4(float* p, float a, float b, float c, float d) {
 }
 MSDA_DEVICE void red_f32x2(float* p, float a, float b) {
 #if __CUDA_ARCH__ >= 900
-    asm volatile("red.relaxed.gpu.global.add.v2.f32 [%0], {%1,%2};" ::"l"(p), "f"(a), "f"(b) : "memory");
+    asm volatile("red.global.add.v2.f32 [%0], {%1,%2};" ::"l"(p), "f"(a), "f"(b) : "memory");
 #else
     red_f32(p, a);
     red_f32(p + 1, b);
@@ -218,21 +223,21 @@ MSDA_DEVICE void red_f32x2(float* p, float a, float b) {
 // One packed pair of f16; two-byte values have no scalar hardware red before sm_90 that is not a loop, so pairs it is.
 MSDA_DEVICE void red_f16x2(void* p, u32 pair) {
 #if __CUDA_ARCH__ >= 600
-    asm volatile("red.relaxed.gpu.global.add.noftz.f16x2 [%0], %1;" ::"l"(p), "r"(pair) : "memory");
+    asm volatile("red.global.add.noftz.f16x2 [%0], %1;" ::"l"(p), "r"(pair) : "memory");
 #else
     __trap();
 #endif
 }
 MSDA_DEVICE void red_bf16x2(void* p, u32 pair) {
 #if __CUDA_ARCH__ >= 900
-    asm volatile("red.relaxed.gpu.global.add.noftz.bf16x2 [%0], %1;" ::"l"(p), "r"(pair) : "memory");
+    asm volatile("red.global.add.noftz.bf16x2 [%0], %1;" ::"l"(p), "r"(pair) : "memory");
 #else
     __trap();
 #endif
 }
 MSDA_DEVICE void red_f16x8(void* p, Raw<16> r) {
 #if __CUDA_ARCH__ >= 900
-    asm volatile("red.relaxed.gpu.global.add.noftz.v4.f16x2 [%0], {%1,%2,%3,%4};" ::"l"(p), "r"(r.word[0]), "r"(r.word[1]), "r"(r.word[2]), "r"(r.word[3]) : "memory");
+    asm volatile("red.global.add.noftz.v4.f16x2 [%0], {%1,%2,%3,%4};" ::"l"(p), "r"(r.word[0]), "r"(r.word[1]), "r"(r.word[2]), "r"(r.word[3]) : "memory");
 #else
 #pragma unroll
     for (int i = 0; i < 4; i++) red_f16x2(static_cast<u32*>(p) + i, r.word[i]);
@@ -240,7 +245,7 @@ MSDA_DEVICE void red_f16x8(void* p, Raw<16> r) {
 }
 MSDA_DEVICE void red_bf16x8(void* p, Raw<16> r) {
 #if __CUDA_ARCH__ >= 900
-    asm volatile("red.relaxed.gpu.global.add.noftz.v4.bf16x2 [%0], {%1,%2,%3,%4};" ::"l"(p), "r"(r.word[0]), "r"(r.word[1]), "r"(r.word[2]), "r"(r.word[3]) : "memory");
+    asm volatile("red.global.add.noftz.v4.bf16x2 [%0], {%1,%2,%3,%4};" ::"l"(p), "r"(r.word[0]), "r"(r.word[1]), "r"(r.word[2]), "r"(r.word[3]) : "memory");
 #else
 #pragma unroll
     for (int i = 0; i < 4; i++) red_bf16x2(static_cast<u32*>(p) + i, r.word[i]);

@@ -62,7 +62,7 @@ TEST_CASE("the ceilings' kernels compile, and their reds are hardware vectors") 
     const Inspection inspection = inspect(request, *nvrtc);
     CHECK(inspection.kernels.size() == 6);
     for (const KernelResources& kernel : inspection.kernels) CHECK(kernel.spill_store_bytes == 0);
-    CHECK(inspection.ptx.find("red.relaxed.gpu.global.add.v4.f32") != std::string::npos);
+    CHECK(inspection.ptx.find("red.global.add.v4.f32") != std::string::npos);
     CHECK(inspection.ptx.find("atom.") == std::string::npos);
 }
 

@@ -1,7 +1,5 @@
 #include "tests/nvrtc/compilers.hpp"
 
-#include <doctest/doctest.h>
-
 #include <fmt/format.h>
 
 #include <atomic>
@@ -10,6 +8,7 @@
 #include <thread>
 
 #include "generator/emit.hpp"
+#include "generator/geometry.hpp"
 #include "msda/error.hpp"
 
 namespace msda::test {
@@ -91,7 +90,9 @@ class Forms {
 
     void owned(Type value, bool once) {
         const Problem p = small(Pass::backward, value, Accumulate::deterministic, turn());
-        Config c = default_config(p, silicon_);
+        Config c = base(p);
+        c.scatter = scatter_owned;
+        c.threads = row_threads(c);
         c.cells = 64;
         c.kept = once ? 256 : 0;
         add(once ? "owned once" : "owned summed", p, c);

@@ -33,7 +33,7 @@ std::string pack_of(const Record& record, int capability) {
     kernels.source_digest = source_digest(request);
     kernels.capability = capability;
     kernels.binary.target.capability = capability;
-    kernels.binary.bytes = request.source;
+    kernels.binary.bytes = "FAKE " + request.source;
     PackContent content;
     content.generator = "test";
     content.database.add(record);

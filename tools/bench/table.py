@@ -11,7 +11,12 @@ import sys
 def merge(out, inputs):
     runs = [json.load(open(path)) for path in inputs]
     merged = {key: runs[0][key] for key in runs[0] if key != "rows"}
-    merged["rows"] = [dict(row, commit=run["commit"]) for run in runs for row in run["rows"]]
+    rows = {}
+    for run in runs:  # what stands in a later file replaces the row of an earlier one
+        for row in run["rows"]:
+            key = tuple(str(row.get(name)) for name in ("problem", "locations", "l2"))
+            rows[key] = dict(row, commit=run["commit"])
+    merged["rows"] = list(rows.values())
     json.dump(merged, open(out, "w"), indent=1)
 
 

@@ -10,7 +10,7 @@ namespace msda::cli {
 // Instructions of one opcode in one kernel, as they stand in the code (not as often as they run).
 struct AtomicCount {
     std::string kernel;
-    std::string opcode;  // with all its modifiers: "red.relaxed.gpu.global.add.noftz.v4.f16x2", "REDG.E.ADD.F32.FTZ.RN"
+    std::string opcode;  // with all its modifiers: "red.global.add.noftz.v4.f16x2", "REDG.E.ADD.F32.FTZ.RN"
     int count = 0;
     bool operator==(const AtomicCount&) const = default;
 };

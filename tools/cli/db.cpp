@@ -9,6 +9,7 @@
 #include "tools/cli/options.hpp"
 #include "tools/cli/outcome.hpp"
 #include "tools/cli/output_file.hpp"
+#include "tools/cli/problem_title.hpp"
 #include "tools/cli/registry.hpp"
 #include "tools/cli/silicon_option.hpp"
 #include "tools/cli/table.hpp"
@@ -33,20 +34,6 @@ ParsedDatabase load(Session& session, const std::string& path) {
     for (const std::string& complaint : parsed.complaints)
         session.err() << fmt::format("msda: warning: {}\n", complaint);
     return parsed;
-}
-
-// "forward f16 B=2 Q=300 M=8 D=32 100x167,…", or the text itself where this version cannot read it.
-std::string short_text(const std::string& problem) {
-    try {
-        const Problem p = parse_problem(problem);
-        std::string levels;
-        for (const Level& level : p.levels)
-            levels += fmt::format("{}{}x{}", levels.empty() ? "" : ",", level.height, level.width);
-        return fmt::format("{} {} B={} Q={} M={} D={} {}", name(p.pass), name(p.value), p.batch, p.queries, p.heads,
-                           p.head_dim, levels);
-    } catch (const Error&) {
-        return problem;
-    }
 }
 
 bool wanted(const Record& record, const DbOptions& options) {
@@ -77,7 +64,7 @@ void show(Session& session, const DbOptions& options) {
     }
     Table table({"problem", "GPU", "time", "default", "speed-up", "samples", "policy", "date"});
     for (const auto& [key, r] : database.records())
-        table.add({short_text(r.problem), r.gpu.empty() ? canonical(r.silicon) : r.gpu, duration_text(r.time_us),
+        table.add({title_of(r.problem), r.gpu.empty() ? canonical(r.silicon) : r.gpu, duration_text(r.time_us),
                    duration_text(r.default_us), fmt::format("{:.2f}x", r.speedup()), fmt::format("{}", r.samples),
                    r.policy >= policy_complete ? "complete" : "partial", r.date});
     table.print(session.out());
@@ -158,7 +145,7 @@ void show_diff(Session& session, const DbOptions& options) {
                              : d.left && d.right ? "other"
                              : d.left            ? "left only"
                                                  : "right only";
-        table.add({short_text(d.key.first), canonical(d.key.second), side(d.left), side(d.right), config});
+        table.add({title_of(d.key.first), canonical(d.key.second), side(d.left), side(d.right), config});
         json.push_back({{"problem", d.key.first},
                         {"silicon", canonical(d.key.second)},
                         {"left_us", d.left ? Json(d.left->time_us) : Json(nullptr)},

@@ -8,25 +8,12 @@
 #include <set>
 
 #include "msda/error.hpp"
-#include "tools/cli/outcome.hpp"
+#include "tools/cli/problem_title.hpp"
 #include "tools/cli/report_style.hpp"
 #include "tools/cli/svg_plot.hpp"
 
 namespace msda::cli {
 namespace {
-
-std::string heading_of(const std::string& problem) {
-    try {
-        const Problem p = parse_problem(problem);
-        std::string levels;
-        for (const Level& level : p.levels)
-            levels += fmt::format("{}{}×{}", levels.empty() ? "" : ", ", level.height, level.width);
-        return fmt::format("{} {} · B={} Q={} M={} D={} · {}", name(p.pass), name(p.value), p.batch, p.queries, p.heads,
-                           p.head_dim, levels);
-    } catch (const Error&) {
-        return problem;
-    }
-}
 
 double geometric_mean(const std::map<std::string, double>& times) {
     double sum = 0;
@@ -45,10 +32,16 @@ class Candidates {
         return by_name(trial.config) == record_.config ? "winner" : "point";
     }
     double speedup(const Trial& trial) const { return trials_.front().time_us / trial.time_us; }
+    // Only what differs from the default: with all fields of all configs a page would be megabytes of text.
     std::string note(const Trial& trial) const {
-        return fmt::format("{}\n{:.2f} µs, {:.2f}x, {} samples, {}", canonical(trial.config), trial.time_us,
-                           speedup(trial), trial.samples, name(trial.fate));
+        std::string text;
+        for (const ConfigField& field : config_fields())
+            if (trial.config.*field.member != trials_.front().config.*field.member)
+                text += fmt::format("{}={} ", field.name, trial.config.*field.member);
+        return fmt::format("{}\n{:.2f} µs, {:.2f}x, {} samples", text.empty() ? "the default" : text, trial.time_us,
+                           speedup(trial), trial.samples);
     }
+    std::string note_of_special(const Trial& trial) const { return kind(trial) == "point" ? "" : note(trial); }
 
     std::string rank_plot() const {
         std::vector<const Trial*> order;
@@ -69,7 +62,7 @@ class Candidates {
         for (const Trial& trial : trials_) {
             const double cold = geometric_mean(trial.figures.cold);
             const double warm = geometric_mean(trial.figures.warm);
-            if (cold > 0 && warm > 0) plot.points.push_back({warm, cold, kind(trial), note(trial)});
+            if (cold > 0 && warm > 0) plot.points.push_back({warm, cold, kind(trial), note_of_special(trial)});
         }
         return plot.svg();
     }
@@ -91,8 +84,8 @@ class Candidates {
             plot.height = 210;
             for (const Trial& trial : trials_)
                 if (timed(trial))
-                    plot.points.push_back(
-                        {static_cast<double>(trial.config.*field.member), trial.time_us, kind(trial), note(trial)});
+                    plot.points.push_back({static_cast<double>(trial.config.*field.member), trial.time_us, kind(trial),
+                                           note_of_special(trial)});
             html += plot.svg();
         }
         return html;
@@ -160,8 +153,8 @@ std::string section(const Record& r, const TrialSet* set, std::size_t number) {
         "<section id=p{}><h2>{}</h2><p>{} · {} samples of {} configs timed · {} · {} MHz · driver {} · NVRTC {} · msda "
         "{} · {}</p>"
         "<table><tr><th>µs<th class=n>default<th class=n>tuned<th class=n>speed-up{}</table>",
-        number, escape_html(heading_of(r.problem)), escape_html(r.gpu.empty() ? canonical(r.silicon) : r.gpu),
-        r.samples, r.candidates, r.policy >= policy_complete ? "complete search" : "stopped early", r.sm_mhz,
+        number, escape_html(title_of(r.problem)), escape_html(r.gpu.empty() ? canonical(r.silicon) : r.gpu), r.samples,
+        r.candidates, r.policy >= policy_complete ? "complete search" : "stopped early", r.sm_mhz,
         escape_html(r.driver), escape_html(r.nvrtc), escape_html(r.generator), escape_html(r.date), figures_rows(r));
     if (set && !set->trials.empty()) {
         const Candidates candidates(r, *set);
@@ -171,9 +164,9 @@ std::string section(const Record& r, const TrialSet* set, std::size_t number) {
     }
     return html +
            fmt::format(
-               "<details><summary>config and command</summary><p><code>{}</code></p><p><code>{}</code></p></details>"
-               "</section>\n",
-               escape_html(config), escape_html(r.command));
+               "<details><summary>problem, config and command</summary><p><code>{}</code></p><p><code>{}</code></p>"
+               "<p><code>{}</code></p></details></section>\n",
+               escape_html(r.problem), escape_html(config), escape_html(r.command));
 }
 
 std::string summary(const Database& database) {
@@ -189,7 +182,7 @@ std::string summary(const Database& database) {
         rows += fmt::format(
             "<tr><td><a href=\"#p{}\">{}</a><td>{}<td class=n>{:.2f}<td class=n>{:.2f}<td class=n>{:.2f}x<td>"
             "<span class=bar style=\"width:{:.0f}px\"></span>",
-            number++, escape_html(heading_of(r.problem)), escape_html(r.gpu), r.default_us, r.time_us, r.speedup(),
+            number++, escape_html(title_of(r.problem)), escape_html(r.gpu), r.default_us, r.time_us, r.speedup(),
             160 * (r.speedup() - 1) / std::max(best - 1, 0.01));
     const double mean = database.size() ? std::exp(sum / static_cast<double>(database.size())) : 1;
     return fmt::format(

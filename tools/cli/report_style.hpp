@@ -25,6 +25,7 @@ section { background: var(--panel); border: 1px solid var(--line); border-radius
 .plot { background: var(--paper); border: 1px solid var(--line); border-radius: 6px; max-width: 100%; }
 .plot text { fill: var(--soft); font: 11px system-ui, sans-serif; } .plot .title { fill: var(--ink); font-weight: 600; font-size: 12px; }
 .grid { stroke: var(--line); stroke-width: .6; } .diagonal { stroke: var(--soft); stroke-dasharray: 4 4; }
+.dots { stroke: var(--point); stroke-width: 6; stroke-linecap: round; stroke-opacity: .65; }
 circle.point { fill: var(--point); fill-opacity: .65; } circle.winner { fill: var(--winner); } circle.default { fill: var(--default); }
 .key span { margin-right: 16px; } .key i { display: inline-block; width: 10px; height: 10px; border-radius: 5px; margin-right: 5px; }
 details { margin-top: 8px; } summary { cursor: pointer; color: var(--soft); } a { color: inherit; }

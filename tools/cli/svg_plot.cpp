@@ -81,16 +81,23 @@ std::string axes(const Plot& plot, const Scale& x, const Scale& y) {
     return svg;
 }
 
+// Ordinary points without a note are one path of dots, drawn first, so that winner and default are never hidden.
 std::string marks(const Plot& plot, const Scale& x, const Scale& y) {
-    std::string svg;
-    // Ordinary points first, so that winner and default are never hidden behind them.
-    for (const bool special : {false, true})
-        for (const PlotPoint& point : plot.points) {
-            if ((point.kind != "point") != special) continue;
-            svg += fmt::format("<circle class={} cx={:.1f} cy={:.1f} r={}><title>{}</title></circle>", point.kind,
-                               x(point.x), y(point.y), special ? 5 : 3, escape_html(point.note));
+    const auto plain = [](const PlotPoint& point) { return point.kind == "point" && point.note.empty(); };
+    std::string dots;
+    std::string circles;
+    std::string special;
+    for (const PlotPoint& point : plot.points) {
+        if (plain(point)) {
+            dots += fmt::format("M{:.0f} {:.0f}h0", x(point.x), y(point.y));
+            continue;
         }
-    return svg;
+        const bool ordinary = point.kind == "point";
+        (ordinary ? circles : special) +=
+            fmt::format("<circle class={} cx={:.1f} cy={:.1f} r={}><title>{}</title></circle>", point.kind, x(point.x),
+                        y(point.y), ordinary ? 3 : 5, escape_html(point.note));
+    }
+    return (dots.empty() ? "" : "<path class=dots d=\"" + dots + "\" />") + circles + special;
 }
 
 }  // namespace

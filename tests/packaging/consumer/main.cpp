@@ -12,7 +12,8 @@ bool forward_is_right() {
     const std::vector<float> value(16, 3.0f), locations(4, 0.5f), weights = {1.0f, 0.5f};
     std::vector<float> output(8, -1.0f);
     const msda::Operator forward = msda::Runtime::shared().prepare(problem, msda::Device::cpu());
-    forward.launch({.value = value.data(), .locations = locations.data(), .weights = weights.data(), .output = output.data()});
+    forward.launch(
+        {.value = value.data(), .locations = locations.data(), .weights = weights.data(), .output = output.data()});
     return output == std::vector<float>{3, 3, 3, 3, 1.5f, 1.5f, 1.5f, 1.5f};
 }
 
