@@ -187,12 +187,8 @@ MSDA_DEVICE void fp8_pair_to_floats(u16 pair, float& low, float& high) {
 }
 
 // --- atomic adds to global memory that return nothing (red). Each emits hardware reductions only, never a compare-and-swap loop; what an
-// --- architecture lacks is refused by generator/ before it is emitted. Before sm_70 a red has no order and scope to name: it is relaxed anyway.
-#if __CUDA_ARCH__ >= 700
-#define MSDA_RED "red.relaxed.gpu.global.add"
-#else
-#define MSDA_RED "red.global.add"
-#endif
+// --- architecture lacks is refused by generator/ before it is emitted. A red without order and scope words is relaxed at GPU scope;
+// --- the words themselves need sm_70.
 MSDA_DEVICE void red_f32(float* p, float v) { asm volatile("red.global.add.f32 [%0], %1;" ::"l"(p), "f"(v) : "memory"); }
 MSDA_DEVICE void red_f64(double* p, double v) {
 #if __CUDA_ARCH__ >= 600

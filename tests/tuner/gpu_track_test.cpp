@@ -22,7 +22,9 @@ Problem small() {
     return normalise(p);
 }
 
-Binary source_as_code(const Problem& problem, const Config& config) { return {{}, "FAKE " + emit(problem, config), ""}; }
+Binary source_as_code(const Problem& problem, const Config& config) {
+    return {{}, "FAKE " + emit(problem, config), ""};
+}
 
 }  // namespace
 
@@ -46,9 +48,11 @@ TEST_CASE("what was loaded is unloaded: no module stays behind a search") {
             const Sample sample = track.measure(candidate, candidate % 2 == 1);
             CHECK(sample.us.size() == 2);
         }
+        const int loaded = machine.driver.live_modules();  // the oracle's are gone once it has answered
+        CHECK(loaded >= 3);
         for (int candidate = 0; candidate < 3; candidate++) {
             track.unload(candidate);
-            CHECK(machine.driver.live_modules() == before + 2 - candidate);
+            CHECK(machine.driver.live_modules() == loaded - 1 - candidate);
         }
     }
     CHECK(machine.driver.violations().empty());
@@ -89,7 +93,7 @@ TEST_CASE("a kernel that the driver reports as broken is a fault of its candidat
         track.verify(0);
         FAIL("verified");
     } catch (const DeviceFault& fault) {
-        CHECK(std::string(fault.what()).find("ILLEGAL_ADDRESS") != std::string::npos);
+        CHECK(std::string(fault.what()).find("700") != std::string::npos);
     }
     machine.driver.fail("cuEventSynchronize", 1, CUDA_ERROR_LAUNCH_FAILED);
     CHECK_THROWS_AS(track.measure(0, false), DeviceFault);
