@@ -67,6 +67,7 @@ void GpuTrack::open(const Problem& problem, const TrackSettings& settings) {
         data_.push_back(std::make_unique<RotatingTensors>(place_, problem, inputs, workspace));
         if (data_.size() == 1) reference_ = Oracle(runtime_, place_).compute(problem, inputs, data_[0]->first());
     }
+    sweep();  // the oracle's module has done its work
 }
 
 void GpuTrack::load(int candidate, const Config& config, const Binary& binary) {
