@@ -121,23 +121,27 @@ const std::vector<std::shared_ptr<const NvrtcLibrary>>& compilers() {
     return all;
 }
 
+void in_two_threads(std::size_t count, const std::function<void(std::size_t)>& work) {
+    std::atomic<std::size_t> next = 0;
+    const auto loop = [&] {
+        for (std::size_t i = next++; i < count; i = next++) work(i);
+    };
+    std::thread other(loop);
+    loop();
+    other.join();
+}
+
 std::vector<Compiled> compile_all(const std::vector<CompileJob>& jobs) {
     std::vector<Compiled> results(jobs.size());
-    std::atomic<std::size_t> next = 0;
-    const auto work = [&] {
-        for (std::size_t i = next++; i < jobs.size(); i = next++) {
-            results[i].form = &jobs[i].form;
-            results[i].compiler = version_text(jobs[i].compiler->info().version);
-            try {
-                results[i].code = inspect(request_of(jobs[i].form), *jobs[i].compiler);
-            } catch (const Error& error) {
-                results[i].error = fmt::format("{}\n{}", error.what(), error.log());
-            }
+    in_two_threads(jobs.size(), [&](std::size_t i) {
+        results[i].form = &jobs[i].form;
+        results[i].compiler = version_text(jobs[i].compiler->info().version);
+        try {
+            results[i].code = inspect(request_of(jobs[i].form), *jobs[i].compiler);
+        } catch (const Error& error) {
+            results[i].error = fmt::format("{}\n{}", error.what(), error.log());
         }
-    };
-    std::thread other(work);
-    work();
-    other.join();
+    });
     return results;
 }
 

@@ -38,6 +38,9 @@ struct CompileJob {
     Form form;
 };
 
+// Calls work(i) for each i below `count`, in two threads.
+void in_two_threads(std::size_t count, const std::function<void(std::size_t)>& work);
+
 // Compiles all jobs in two threads, with an empty include path, in the order given.
 std::vector<Compiled> compile_all(const std::vector<CompileJob>& jobs);
 
