@@ -5,9 +5,9 @@ from svg import AMBER, AMBER_PALE, GREY, INK, LINE, PALE, TEAL, TEAL_PALE, Figur
 
 
 def curse():
-    f = Figure(720, 230, "Measured medians of equal configs scatter around the same truth")
+    f = Figure(720, 270, "Measured medians of equal configs scatter around the same truth")
     rng = random.Random(3)
-    left, zero, scale = 60, 125, 950
+    left, zero, scale = 60, 165, 1000
     f.line(left, zero, 700, zero, LINE)
     f.text(left - 8, zero + 4, "truth", 11, GREY, "end")
     f.text(left, 24, "190 configs, all equally fast, measured once each with 3 % of noise", 13, bold=True)
@@ -18,7 +18,7 @@ def curse():
     x, y = left + 8 + best * 3.3, zero + values[best] * scale
     anchor = "end" if x > 520 else "start"
     f.text(x - 12 if anchor == "end" else x + 12, y + 4, f"the “winner”: {-100 * values[best]:.0f} % faster", 12, TEAL, anchor)
-    f.text(left, 218, "up is faster", 11, GREY)
+    f.text(left, 258, "up is faster", 11, GREY)
     return f
 
 

@@ -3,13 +3,15 @@
 import sys
 from pathlib import Path
 
+import backward_figures
 import cuda_figures
 import database_figures
+import forward_figures
 import machine_figures
 import method_figures
 import operator_figures
 
-MODULES = (operator_figures, machine_figures, cuda_figures, method_figures, database_figures)
+MODULES = (operator_figures, machine_figures, cuda_figures, forward_figures, backward_figures, method_figures, database_figures)
 
 
 def main():
