@@ -18,7 +18,7 @@ def grid():
     for lane in range(32):
         f.rect(20 + 21.25 * lane, 186, 21.25, 28, AMBER_PALE if lane == 5 else TEAL_PALE, LINE, 0)
         f.text(20 + 21.25 * (lane + 0.5), 204, f"{lane}", 10, AMBER if lane == 5 else TEAL, "middle")
-    f.text(20, 244, "lane 5 of warp 3:  threadIdx.x = 3 · 32 + 5 = 101,   i = blockIdx.x · blockDim.x + threadIdx.x = 2 · 256 + 101 = 613", 11.5, GREY)
+    f.text(20, 244, "lane 5 of warp 3: threadIdx.x = 3 · 32 + 5 = 101, and i = 2 · blockDim.x + 101 = 613", 12, GREY)
     return f
 
 

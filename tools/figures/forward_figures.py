@@ -16,8 +16,8 @@ def lanes():
     for part in range(4):
         f.line(22 + 170 * part, 140, 188 + 170 * part, 140, GREY, 1.2)
         f.text(105 + 170 * part, 156, "served together", 11, GREY, "middle")
-    f.text(20, 186, "A group of four lanes reads the 64 bytes of one corner, eight channels a lane, and each lane prepares a", 12, GREY)
-    f.text(20, 204, "quarter of the row's points. Eight lanes served together hold an even and an odd head: all 32 banks.", 12, GREY)
+    f.text(20, 186, "A group of four lanes reads the 64 bytes of one corner, eight channels a lane; each lane prepares", 12, GREY)
+    f.text(20, 204, "a quarter of the row's points. Eight lanes served together hold an even and an odd head: all 32 banks.", 12, GREY)
     return f
 
 

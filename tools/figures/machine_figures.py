@@ -43,7 +43,7 @@ def sectors():
                 used = hit and (r == 0 or (r == 1 and lane % 2 == 0) or (r == 2 and lane == s % 7))
                 if used:
                     f.rect(20 + 21 * s + lane * 2.6, y + 15, 2, 22, TEAL, "none", 0)
-    f.text(20, 272, "A box is a sector of 32 bytes, a dark bar a float that a lane asked for; four boxes are a line of 128 bytes.", 12, GREY)
+    f.text(20, 272, "A box is a sector of 32 bytes, a dark bar a float that a lane asked for. Four boxes are a line.", 12, GREY)
     f.text(20, 290, "In the last row every second sector of a longer stretch is drawn: the other 16 lie further on.", 12, GREY)
     return f
 

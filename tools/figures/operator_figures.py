@@ -31,7 +31,7 @@ def attention():
     x, y, cell = places[0]
     f.circle(x + 5.5 * cell, y + 3.5 * cell, 4.5, "none", AMBER)
     f.text(20, 192, "S weights for each query and head", 13, GREY)
-    f.text(385, 192, "L · P weights for each query and head; here L = 3, P = 4;", 12, GREY)
+    f.text(385, 192, "L · P weights for each query and head (here 3 · 4);", 11.5, GREY)
     f.text(385, 212, "the ring is the query's own place", 12, GREY)
     return f
 
@@ -50,7 +50,7 @@ def half_pixel():
         f.text(left + i * cell, 138, f"{i - 0.5}", 13, GREY, "middle")
     f.text(12, 36, "x", 13, bold=True)
     f.text(12, 138, "x_im", 13, TEAL, bold=True)
-    f.text(left, 170, "x_im = x · 4 − ½. Edges are at multiples of ¼; values belong to the dots, the centres.", 13, GREY)
+    f.text(left, 170, "x_im = x · 4 − ½. Edges lie at multiples of ¼, values at the dots.", 13, GREY)
     return f
 
 
@@ -74,14 +74,14 @@ def bilinear():
     f.text((px + x0 + size) / 2, y0 - 14, "1 − lx", 14, GREY, "middle")
     f.text(x0 - 14, (y0 + py) / 2 + 5, "ly", 14, GREY, "end")
     f.text(x0 - 14, (py + y0 + size) / 2 + 5, "1 − ly", 14, GREY, "end")
-    f.text(400, 70, "a corner weighs the area of its colour", 14, bold=True)
+    f.text(390, 70, "a corner weighs its colour's area", 14, bold=True)
     rows = (("w00", "(1 − lx)(1 − ly) = 0.28", TEAL), ("w01", "lx (1 − ly) = 0.12", "#7e22ce"), ("w10", "(1 − lx) ly = 0.42", AMBER),
             ("w11", "lx · ly = 0.18", BLUE))
     for i, (name, formula, colour) in enumerate(rows):
         f.circle(410, 105 + 32 * i, 7, colour)
         f.text(430, 110 + 32 * i, f"{name} = {formula}", 14)
     f.text(400, 246, "drawn: lx = 0.3, ly = 0.6; together 1", 13, GREY)
-    f.text(400, 270, "the area opposite to a corner is its weight:", 13, GREY)
+    f.text(400, 270, "a corner's weight is the opposite area:", 13, GREY)
     f.text(400, 288, "the nearer the point, the larger that area", 13, GREY)
     return f
 

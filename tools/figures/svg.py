@@ -38,6 +38,10 @@ class Figure:
         self.parts.append(f'<path d="{d}" fill="none" stroke="{stroke}" stroke-width="{number(width)}" stroke-linejoin="round"/>')
 
     def text(self, x, y, words, size=13, fill=INK, anchor="start", bold=False, mono=False):
+        span = len(words) * size * (0.62 if bold else 0.57)  # of the widest common fonts
+        left = x - span * {"start": 0, "middle": 0.5, "end": 1}[anchor]
+        if left < 0 or left + span > self.width:
+            raise ValueError(f"'{words}' does not fit: {left:.0f} to {left + span:.0f} of {self.width}")
         family = "ui-monospace, 'DejaVu Sans Mono', monospace" if mono else "system-ui, 'DejaVu Sans', sans-serif"
         weight = ' font-weight="600"' if bold else ""
         self.parts.append(f'<text x="{number(x)}" y="{number(y)}" font-family="{family}" font-size="{size}" fill="{fill}" '
