@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Every code block of docs/ is run, compiled or compared with the source it quotes; every path and name in
+"""Every code block of docs/ and README.md is run, compiled or compared with the source it quotes; every path and name in
 the text exists, every measured figure is the one measured.
 
 The line before a fence says how: <!-- block: MODE [ARGUMENTS] -->. docs/writing.md lists the modes. A fence without it fails, and so
 does an indented code block. Blocks of one page share a folder and run in order.
 Usage: tests/docs/blocks.py BUILD_FOLDER [PAGE.md...]    The last line is "N passed, N failed, N skipped".
 """
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -37,14 +38,14 @@ def check_page(path, machine, count):
             except Skip as reason:
                 print(f"skipped {what}: {reason}")
                 count["skipped"] += 1
-            except AssertionError as error:
+            except (AssertionError, ValueError, OSError, subprocess.SubprocessError) as error:
                 print(f"FAILED {what}\n{error}")
                 count["failed"] += 1
 
 
 def main():
     machine = Machine(ROOT, Path(sys.argv[1]).resolve())
-    pages = [Path(p).resolve() for p in sys.argv[2:]] or sorted((ROOT / "docs").rglob("*.md"))
+    pages = [Path(p).resolve() for p in sys.argv[2:]] or [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     count = {"passed": 0, "failed": 0, "skipped": 0}
     for path in pages:
         check_page(path, machine, count)

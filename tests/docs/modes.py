@@ -1,4 +1,4 @@
-"""How each kind of block is checked: one method a mode, each raising AssertionError with what went wrong."""
+"""How each kind of block is checked: one method a mode, each raising AssertionError (or what it ran into) with what went wrong."""
 import ctypes
 import json
 import os
@@ -75,6 +75,14 @@ class Page:
             found = next((i for i in range(at, len(source) - len(part) + 1) if source[i:i + len(part)] == part), None)
             assert found is not None, f"{block.arguments[0]} does not have these lines (any more):\n" + "\n".join(part)
             at, part = found + len(part), []
+
+    def lines_any(self, block):
+        """Each line, without a comment at its end, stands in the named file, in this order."""
+        source = [line.strip() for line in (self.machine.root / block.arguments[0]).read_text(encoding="utf-8").split("\n")]
+        at = 0
+        for line in filter(None, (re.sub(r"\s+#.*", "", line).strip() for line in block.text.split("\n"))):
+            assert line in source[at:], f"{block.arguments[0]} does not have this line (there): {line}"
+            at = source.index(line, at) + 1
 
     def parse_json(self, block):
         json.loads(block.text)
