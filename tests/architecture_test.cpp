@@ -38,7 +38,7 @@ const std::vector<Part>& parts() {
          {"runtime", "runtime/include", "tuning_db", "generator", "generator/include"},
          {"fmt/", "nlohmann/", "xxhash.h", "cuda.h", "nvrtc.h"}},
         {"tools",
-         {"tools", "runtime", "runtime/include", "tuning_db", "generator", "generator/include"},
+         {"tools", "runtime", "runtime/include", "tuning_db", "generator", "generator/include", "labs"},
          {"fmt/", "nlohmann/", "xxhash.h", "CLI/"}},
         {"examples", {"examples", "runtime/include", "generator/include"}, {}},
         {"python", {"python", "runtime/include", "generator/include"}, {}},
@@ -109,6 +109,9 @@ std::vector<Include> includes(const std::string& text) {
 // part.
 std::string part_of(const std::string& include, const Part& from) {
     if (from.folder == "templates") return fs::exists(root / "templates" / include) ? "templates" : "";
+    // The learner's files are compiled with these two folders on the include path.
+    if (from.folder == "labs" && fs::exists(root / "labs/common" / include)) return "labs";
+    if (from.folder == "labs" && fs::exists(root / "templates" / include)) return "templates";
     for (std::string_view folder : {"generator/include", "runtime/include"}) {
         if (fs::exists(root / folder / include)) return std::string(folder);
     }

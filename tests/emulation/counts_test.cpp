@@ -5,9 +5,10 @@
 #include "generator/emit.hpp"
 #include "runtime/emulation/sanitizers.hpp"
 #include "tests/emulation/kernels.hpp"
-#include "tests/emulation/problems.hpp"
+#include "tools/cases/problems.hpp"
 
 using namespace msda;
+using namespace msda::cases;
 using namespace msda::test;
 using emulation::Access;
 using emulation::AccessCounts;

@@ -16,12 +16,23 @@
 #include "runtime/numbers.hpp"
 #include "runtime/parallel.hpp"
 #include "tests/emulation/kernels.hpp"
-#include "tests/emulation/problems.hpp"
+#include "tools/cases/problems.hpp"
 
 using namespace msda;
+using namespace msda::cases;
 using namespace msda::test;
 
 namespace {
+
+// The config the heuristic picks and `others` more, spread over the search space.
+std::vector<Config> some_configs(const Problem& problem, std::size_t others) {
+    const std::vector<Config> all = space(problem, Silicon{});
+    REQUIRE_FALSE(all.empty());
+    std::vector<Config> some = {all.front()};
+    for (std::size_t i = 1; i <= others && all.size() > 1; i++)
+        some.push_back(all[1 + (all.size() - 1) * (2 * i - 1) / (2 * others)]);
+    return some;
+}
 
 struct Run {
     NamedProblem named;

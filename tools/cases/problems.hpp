@@ -1,5 +1,5 @@
-// The problems that the emulated kernels are checked on: small, odd, and between them every rule of operator.md; and
-// inputs that try to break them.
+// The problems that operators are checked on, the project's own in its tests and a learner's in the labs: small, odd,
+// and between them every rule of the operator; and inputs that try to break them.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "msda/config.hpp"
 #include "msda/msda.hpp"
 #include "msda/problem.hpp"
 
-namespace msda::test {
+namespace msda::cases {
 
 struct NamedProblem {
     std::string name;
@@ -52,7 +51,4 @@ class SceneTensors {
     Tensors tensors_;
 };
 
-// The config the heuristic picks and `others` more, spread over the search space.
-std::vector<Config> some_configs(const Problem& problem, std::size_t others);
-
-}  // namespace msda::test
+}  // namespace msda::cases

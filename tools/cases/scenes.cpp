@@ -1,6 +1,4 @@
 // Inputs for the problems: memory without slack, and locations that try to break a kernel.
-#include <doctest/doctest.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -10,9 +8,9 @@
 
 #include "runtime/inputs.hpp"
 #include "runtime/numbers.hpp"
-#include "tests/emulation/problems.hpp"
+#include "tools/cases/problems.hpp"
 
-namespace msda::test {
+namespace msda::cases {
 namespace {
 
 // Calls visit(l, at) for every point: its level, and its index in (B, Q, M, ΣP).
@@ -135,13 +133,4 @@ void SceneTensors::spoil_pixels(const Problem& p) {
                                 d % 2 == 0 ? std::numeric_limits<double>::infinity() : std::nan(""));
 }
 
-std::vector<Config> some_configs(const Problem& problem, std::size_t others) {
-    const std::vector<Config> all = space(problem, Silicon{});
-    REQUIRE_FALSE(all.empty());
-    std::vector<Config> some = {all.front()};
-    for (std::size_t i = 1; i <= others && all.size() > 1; i++)
-        some.push_back(all[1 + (all.size() - 1) * (2 * i - 1) / (2 * others)]);
-    return some;
-}
-
-}  // namespace msda::test
+}  // namespace msda::cases

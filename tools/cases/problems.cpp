@@ -1,6 +1,6 @@
-#include "tests/emulation/problems.hpp"
+#include "tools/cases/problems.hpp"
 
-namespace msda::test {
+namespace msda::cases {
 namespace {
 
 const std::vector<Level> pyramid = {{13, 21}, {7, 11}, {4, 6}, {2, 3}};
@@ -107,4 +107,4 @@ std::vector<NamedProblem> backward_problems() {
     return normalised(all);
 }
 
-}  // namespace msda::test
+}  // namespace msda::cases
