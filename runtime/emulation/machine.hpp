@@ -42,8 +42,6 @@ struct Thread {
     const Engine* engine = nullptr;
     int index = 0;           // in the block
     unsigned block = 0;      // in the grid
-    int threads = 0;         // of the block
-    unsigned blocks = 0;     // of the grid
     char* shared = nullptr;  // the block's dynamic shared memory, 128-byte aligned
 };
 

@@ -81,17 +81,15 @@ struct Multiprocessor::State {
             Lane& lane = block.lanes[static_cast<std::size_t>(i)];
             lane.engine = &engine;
             lane.index = i;
-            lane.threads = threads;
             lane.owner = &block;
             lane.warp = &block.warps[static_cast<std::size_t>(i / 32)];
             lane.fiber = &(*fibers)[i];
         }
     }
 
-    MSDA_UNSEEN void place(std::uint32_t index, std::uint32_t blocks, char* shared) {
+    MSDA_UNSEEN void place(std::uint32_t index, char* shared) {
         for (int i = 0; i < block.threads; i++) {
             block.lanes.get()[i].block = index;
-            block.lanes.get()[i].blocks = blocks;
             block.lanes.get()[i].shared = shared;
         }
     }
@@ -110,7 +108,7 @@ struct Multiprocessor::State {
     void run_one(const Grid& grid, std::uint32_t index) {
         SharedMemory shared(grid.shared_bytes == 0 ? 128 : grid.shared_bytes, grid.poison);
         shared.poison();
-        place(index, grid.blocks, shared.data());
+        place(index, shared.data());
         run_block(block);
         if (block.fault.rule != Fault::Rule::none)
             fail(grid, index, fmt::format("thread {}: {}", block.fault.thread, describe(block)));
