@@ -66,8 +66,9 @@ class DeviceContext {
     // finds its launches finished.
     void retire(CUmodule module, const LaunchLog& log) noexcept;
 
-    // True when modules wait for the end of their launches.
-    bool has_retired() const noexcept { return waiting_.load(std::memory_order_relaxed) != 0; }
+    // Modules that wait for the end of their launches.
+    std::size_t retired() const noexcept { return waiting_.load(std::memory_order_relaxed); }
+    bool has_retired() const noexcept { return retired() != 0; }
 
     // Marks the point on `stream`, where the caller has just launched, after which retired modules that ran there are
     // done. A stream's handle is only ever used by whoever passes it in: one kept from before might be destroyed.

@@ -25,16 +25,21 @@ constexpr std::size_t most_arguments = 24;
 }  // namespace
 
 GpuOperator::GpuOperator(Identity what, Plan plan, std::shared_ptr<DeviceContext> context, const Binary* binary)
+    : GpuOperator(std::move(what), plan, context,
+                  binary != nullptr ? std::make_shared<const Module>(context, *binary, plan) : nullptr) {}
+
+GpuOperator::GpuOperator(Identity what, Plan plan, std::shared_ptr<DeviceContext> context,
+                         std::shared_ptr<const Module> module)
     : State(std::move(what)),
       plan_(std::move(plan)),
       checks_(AddressChecks::of(identity.problem, plan_)),
-      context_(std::move(context)) {
+      context_(std::move(context)),
+      module_(std::move(module)) {
     workspace_bytes = plan_.workspace_bytes;
     for (const Step& step : plan_.steps)
         if (step.arguments.size() > most_arguments)
             throw Error(Code::unsupported, fmt::format("{}: expected at most {} arguments, got {}", step.kernel,
                                                        most_arguments, step.arguments.size()));
-    if (binary != nullptr) module_ = std::make_unique<const Module>(context_, *binary, plan_);
 }
 
 void GpuOperator::launch(const Tensors& tensors, Stream stream) const {

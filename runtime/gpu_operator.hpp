@@ -15,8 +15,17 @@ class GpuOperator final : public Operator::State {
   public:
     // A plan without kernels needs no binary. The context must be current. Throws as Module does.
     GpuOperator(Identity identity, Plan plan, std::shared_ptr<DeviceContext> context, const Binary* binary);
+    // On a module that holds the plan's kernels, step by step, and may serve other operators too; null for a plan
+    // without.
+    GpuOperator(Identity identity, Plan plan, std::shared_ptr<DeviceContext> context,
+                std::shared_ptr<const Module> module);
 
     void launch(const Tensors& tensors, Stream stream) const override;
+
+    // The checks that launch() starts with.
+    void verify(const Addresses& addresses) const { checks_.verify(addresses); }
+    // True when a graph may hold its kernels, so that they are never unloaded.
+    bool held_by_graph() const noexcept { return module_ != nullptr && module_->kept_forever(); }
 
   private:
     void enqueue(std::size_t index, const Addresses& addresses, CUstream stream) const;
@@ -25,7 +34,7 @@ class GpuOperator final : public Operator::State {
     Plan plan_;
     AddressChecks checks_;
     std::shared_ptr<DeviceContext> context_;
-    std::unique_ptr<const Module> module_;  // null for a plan without kernels
+    std::shared_ptr<const Module> module_;  // null for a plan without kernels
 };
 
 }  // namespace msda

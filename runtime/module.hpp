@@ -26,6 +26,9 @@ class Module {
     // By step; null for a zero step.
     CUfunction function(std::size_t step) const noexcept { return functions_[step]; }
 
+    // True when it was launched under capture.
+    bool kept_forever() const noexcept { return log_.kept_forever(); }
+
     // To be called right before kernels go to `stream`.
     void before_launch(CUstream stream) const noexcept {
         if (log_.kept_forever()) return;

@@ -25,6 +25,8 @@ struct Operator::State {
     explicit State(Identity what) : identity(std::move(what)) {}
     virtual ~State() = default;
     virtual void launch(const Tensors& tensors, Stream stream) const = 0;
+    // Operator::tier.
+    virtual Specialise tier() const noexcept { return identity.problem.specialise; }
 };
 
 }  // namespace msda

@@ -54,6 +54,7 @@ Options Options::from_environment() {
     options.database = variable("MSDA_DB");
     options.deterministic = flag("MSDA_DETERMINISTIC", false);
     options.tune_on_miss = read_tune();
+    options.tier_up = flag("MSDA_TIER_UP", false);
     options.cpu_threads = count("MSDA_CPU_THREADS");
     return options;
 }

@@ -13,6 +13,7 @@ const Problem& Operator::problem() const noexcept { return state_->identity.prob
 const Config& Operator::config() const noexcept { return state_->identity.config; }
 const std::string& Operator::config_origin() const noexcept { return state_->identity.config_origin; }
 const std::string& Operator::source_digest() const noexcept { return state_->identity.source_digest; }
+Specialise Operator::tier() const noexcept { return state_->tier(); }
 std::size_t Operator::workspace_bytes() const noexcept { return state_->workspace_bytes; }
 void Operator::launch(const Tensors& tensors, Stream stream) const { state_->launch(tensors, stream); }
 
@@ -36,6 +37,8 @@ Operator Runtime::prepare(const Problem& problem, const Config& config, Device d
 Operator Runtime::prepare(const Problem& problem, Device device, Stream stream) {
     return Operator(state_->prepare(*this, problem, std::nullopt, device, &stream));
 }
+
+void Runtime::settle() noexcept { state_->settle(); }
 
 Silicon Runtime::silicon(Device device) {
     if (device.kind != Device::Kind::gpu) return {};

@@ -130,6 +130,7 @@ std::shared_ptr<DeviceContext> Runtime::State::known_context(CUcontext handle) {
     const std::shared_ptr<DeviceContext> dead = *found;
     contexts_.erase(found);
     operators_.erase_if([&](const OperatorKey& key) { return key.context == dead.get(); });
+    tiers_.forget(*dead);
     return nullptr;
 }
 

@@ -67,7 +67,12 @@ Runtime::State::State(Options given)
       packs(files, warnings, Packs::paths_from_environment()),
       layers(layers_options(options, warnings, packs)),
       binaries(cache, warnings, [this](int driver_version) { return nvrtc(driver_version); }),
-      tune_on_miss(msda::tune_on_miss) {
+      tune_on_miss(msda::tune_on_miss),
+      tiers_(
+          binaries, warnings, [this](int driver_version) { return nvrtc(driver_version); },
+          [this](const Problem& problem, const Silicon& silicon) {
+              return choose_config(problem, silicon, options.deterministic, layers).config;
+          }) {
     binaries.add_source([this](const std::string& digest, int capability) { return packs.find(digest, capability); });
 }
 
@@ -111,6 +116,8 @@ std::shared_ptr<const Operator::State> Runtime::State::make(Runtime& runtime, co
     Identity identity = identify(runtime, key, context != nullptr ? context->device().silicon : Silicon());
     switch (key.device.kind) {
         case Device::Kind::gpu:
+            if (options.tier_up && !options.deterministic && !key.config && Tiers::can_serve(key.problem))
+                return tiers_.make(std::move(identity), context);
             return make_on_gpu(std::move(identity), context);
         case Device::Kind::emulated:
             return make_emulated(std::move(identity));

@@ -17,6 +17,7 @@
 #include "runtime/once_map.hpp"
 #include "runtime/operator_state.hpp"
 #include "runtime/pack/packs.hpp"
+#include "runtime/tier/tiers.hpp"
 #include "tuning_db/layers.hpp"
 
 namespace msda {
@@ -71,6 +72,9 @@ struct Runtime::State {
                                                    const std::optional<Config>& config, Device device,
                                                    const Stream* stream);
 
+    // Runtime::settle.
+    void settle() noexcept { tiers_.settle(); }
+
     // Drops the operators kept for callers that prepare the same again; whoever holds one keeps it.
     void forget_operators() {
         operators_.erase_if([](const OperatorKey&) { return true; });
@@ -103,6 +107,7 @@ struct Runtime::State {
     Attempts nvrtc_attempts_;
 
     OnceMap<OperatorKey, const Operator::State, OperatorKeyHash> operators_{operator_capacity};
+    Tiers tiers_;  // last: its thread uses what stands above
 };
 
 // The compile request of a problem's kernels for a GPU: emitted source, template texts, options. Its source digest is

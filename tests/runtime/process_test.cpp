@@ -127,6 +127,29 @@ TEST_CASE("lesson 35: a process forked after CUDA was started gets a clear error
     CHECK(m.driver.launches().size() == 1);
 }
 
+TEST_CASE("the child of a fork has no background thread to wait for") {
+    FakeMachine m;
+    Options options = m.options();
+    options.tier_up = true;
+    m.runtime = std::make_unique<Runtime>(options);
+    m.runtime->state().use_driver(m.driver.started());
+    m.runtime->state().use_nvrtc(m.nvrtc.library());
+    const Operator op = m.runtime->prepare(small_problem());
+    m.runtime->settle();
+    CHECK(in_child([&] {
+              m.runtime->settle();
+              m.runtime.reset();
+              return 0;
+          }) == 0);
+    m.runtime->prepare(small_problem(9)).launch(some_tensors());
+    m.runtime->settle();
+    CHECK(m.runtime->prepare(small_problem(9)).tier() == Specialise::exact);
+}
+
+TEST_CASE("a process that exits while its background thread compiles waits for that compilation") {
+    CHECK(wait_for(start("msda_test_exiting_worker", {})) == 0);
+}
+
 TEST_CASE("forking before the first use is fine") {
     FakeDriver driver;
     CHECK(in_child([&] {

@@ -55,6 +55,7 @@ struct Options {
     std::string database;                    // MSDA_DB: freezes all database layers to this one file
     bool deterministic = false;              // MSDA_DETERMINISTIC=1: configs from the heuristic alone, no tier-up
     bool tune_on_miss = false;               // MSDA_TUNE=on_miss
+    bool tier_up = false;                    // MSDA_TIER_UP=1: see Runtime::prepare; no effect in deterministic mode
     int cpu_threads = 0;                     // MSDA_CPU_THREADS; 0: all hardware threads
     std::function<void(const std::string&)> warn;  // receives each warning once; unset: one line on stderr
 
@@ -73,6 +74,9 @@ class Operator {
     const std::string& config_origin() const noexcept;
     // A digest of the emitted source, stable across machines.
     const std::string& source_digest() const noexcept;
+    // What a launch would run now: a kernel of this very shape, or one that serves all shapes of its family. Differs from the problem's
+    // own `specialise` only under Options::tier_up, while the exact kernel (whose config and digest are told above) is not loaded.
+    Specialise tier() const noexcept;
     // Bytes of scratch that launch() needs in Tensors::workspace; fixed for the life of the operator.
     std::size_t workspace_bytes() const noexcept;
 
@@ -100,12 +104,19 @@ class Runtime {
     // takes the config given. On a GPU it uses the caller's current context if that belongs to the device, else the device's primary context.
     // Throws Error: invalid_problem, unsupported, no_driver, no_compiler, compile_failed, driver_failed, not_prepared (a miss while the
     // calling thread's stream is being captured).
+    // Under Options::tier_up the first form serves a new shape on a GPU at once with a `family` kernel, which only the first shape of a
+    // family has to compile; the `exact` kernel is compiled in the background and runs from the next launch on. Exact kernels that have not
+    // run for long make room for others.
     Operator prepare(const Problem& problem, Device device = Device::gpu());
     Operator prepare(const Problem& problem, const Config& config, Device device = Device::gpu());
 
     // The first form for a caller that prepares on demand and knows the stream of the launch to come: a miss while that stream is captured
     // is refused with not_prepared and leaves the capture valid, a hit is served.
     Operator prepare(const Problem& problem, Device device, Stream stream);
+
+    // Waits until the background has nothing left to compile, or returns at once where nothing tiers up. Before a graph is captured, say: a
+    // graph keeps the kernels that were current when it was captured.
+    void settle() noexcept;
 
     // The device's silicon; of cpu and emulated devices the default Silicon.
     Silicon silicon(Device device);
