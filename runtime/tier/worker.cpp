@@ -49,9 +49,11 @@ void Worker::run() noexcept {
     while (true) {
         const std::uint32_t heard = bell_->rung.load(std::memory_order_acquire);
         if (!stopping()) round_();
-        answered_.store(heard, std::memory_order_release);
+        const bool last = stopping();
+        // The last answer differs from the one before in any case, so that whoever waits wakes and sees the end.
+        answered_.store(last ? answered_.load(std::memory_order_relaxed) + 1 : heard, std::memory_order_release);
         answered_.notify_all();
-        if (stopping()) return;
+        if (last) return;
         bell_->rung.wait(heard, std::memory_order_acquire);
     }
 }

@@ -43,17 +43,20 @@ TEST_CASE("options come from the environment, and a value that does not fit is r
         const Variable cache("MSDA_CACHE", "0");
         const Variable tune("MSDA_TUNE", "on_miss");
         const Variable threads("MSDA_CPU_THREADS", "3");
+        const Variable tiers("MSDA_TIER_UP", "1");
         const Options options = Options::from_environment();
         CHECK(options.cache_directory == "/tmp/somewhere");
         CHECK_FALSE(options.disk_cache);
         CHECK(options.tune_on_miss);
         CHECK(options.cpu_threads == 3);
+        CHECK(options.tier_up);
         CHECK_FALSE(options.deterministic);
     }
     for (const auto& [name, value] : {std::pair{"MSDA_CACHE", "yes"},
                                       {"MSDA_TUNE", "always"},
                                       {"MSDA_CPU_THREADS", "-1"},
                                       {"MSDA_CPU_THREADS", "4x"},
+                                      {"MSDA_TIER_UP", "on"},
                                       {"MSDA_DETERMINISTIC", "2"}}) {
         const Variable variable(name, value);
         const auto [code, message] = error_of([] { Options::from_environment(); });
