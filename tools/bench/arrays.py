@@ -44,8 +44,8 @@ class Arrays:
             raise SystemExit(f"{shape}: uneven points and other samplings are not what the others compute")
         self.levels, self.batch = known[shape]["levels"], batch or known[shape]["batch"]
         with tempfile.TemporaryDirectory() as folder:
-            subprocess.run([msda, "run", "--shape", shape, "--batch", str(self.batch), "--dtype", dtype, "--pass", "backward", "--locations", locations,
-                            "--save", folder], check=True, stdout=subprocess.DEVNULL)
+            command = [msda, "run", "--shape", shape, "--batch", str(self.batch), "--dtype", dtype, "--pass", "backward"]
+            subprocess.run([*command, "--locations", locations, "--save", folder], check=True, stdout=subprocess.DEVNULL)
             types = {"value": dtype, "locations": "f32", "weights": dtype, "grad_output": dtype}
             self.tensors = {name: load(f"{folder}/{name}.npy", DTYPES[of], device) for name, of in types.items()}
         self.expected = None

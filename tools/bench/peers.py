@@ -4,10 +4,11 @@
 Usage: tools/bench/peers.py [--shapes ddetr-enc,rtdetr:16] [--dtypes f16,f32] [--passes forward,backward] [--locations model,uniform]
                             [--device cuda|cpu] [--msda build/release/bin/msda] OUT.json [OUT.svg]
 
-A shape is an id of `msda shapes`, with another batch after a colon. Inputs are those of `msda run --save`, so the numbers are the ones that `msda bench`
-works on. GPU times are CUDA-graph replays over copies of the inputs that together exceed three times the L2 (cold); the host's share, µs of an eager
-call, has its own column. Errors are relative norms against float64 on the same inputs; gradients leave out points within 1e-4 of a pixel line, where
-the slope jumps. The JSON goes to OUT.json, a Markdown table to stdout. Exit status 1 when this operator itself could not run.
+A shape is an id of `msda shapes`, with another batch after a colon. Inputs are those of `msda run --save`, so the numbers are the ones that
+`msda bench` works on. GPU times are CUDA-graph replays over copies of the inputs that together exceed three times the L2 (cold); the host's
+share, µs of an eager call, has its own column. Errors are relative norms against float64 on the same inputs; those of gradients by location leave
+out points within 1e-4 of a pixel line, where the slope jumps. The JSON goes to OUT.json, a Markdown table to stdout. Exit status 1 when this
+operator itself could not run.
 """
 import argparse
 import datetime
@@ -20,7 +21,7 @@ import torch
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import implementations
 import stopwatch
-import svg
+import plots
 from arrays import Arrays, shapes_of
 
 COLD = 3  # times the L2
@@ -51,7 +52,7 @@ def backward_calls(implementation, copies, grad_output):
         leaves = tuple(tensor.detach().requires_grad_() for tensor in packed)
         output = implementation.call(*leaves)
         gradient = grad_output.to(output.dtype)
-        calls.append(lambda output=output, leaves=leaves, gradient=gradient: torch.autograd.grad(output, leaves, gradient, retain_graph=True))
+        calls.append(lambda operands=(output, leaves, gradient): torch.autograd.grad(*operands, retain_graph=True))
     return calls
 
 
@@ -72,8 +73,8 @@ def measure(implementation, arrays, which, device):
         else:
             host = stopwatch.host_us(calls[0], torch.cuda.synchronize)
             timing = stopwatch.time_on_gpu(stream, calls)
-    return {"median_us": timing.median_us, "mad_us": timing.mad_us, "batches": timing.batches, "how": timing.how, "copies": len(calls),
-            "host_us": host, "norm_error": max(errors.values()), "errors": errors}
+    times = {"median_us": timing.median_us, "mad_us": timing.mad_us, "batches": timing.batches, "how": timing.how, "host_us": host}
+    return {**times, "copies": len(calls), "norm_error": max(errors.values()), "errors": errors}
 
 
 def compare(options, shape, batch, dtype, locations, device):
@@ -91,25 +92,24 @@ def compare(options, shape, batch, dtype, locations, device):
                 row.update(measure(implementation, arrays, which, device))
             except Exception as error:  # an implementation that refuses a type or runs out of memory leaves the others be
                 row["error"] = f"{type(error).__name__}: {error}".splitlines()[0]
-            print(f"{shape} B={arrays.batch} {dtype} {which}: {implementation.name} {row.get('median_us', row.get('error'))}", file=sys.stderr)
+            progress = row.get("median_us", row.get("error"))
+            print(f"{shape} B={arrays.batch} {dtype} {which}: {implementation.name} {progress}", file=sys.stderr)
             rows.append(row)
             if device.type == "cuda":
                 torch.cuda.empty_cache()
     return rows, absent
 
 
-def cell(value, form):
-    return "" if value is None else form.format(value)
-
-
 def table(rows):
-    print("| shape | B | pass | type | locations | whose | µs | ± | error | host µs | timed by |\n|---|---|---|---|---|---|---|---|---|---|---|")
+    print("| shape | B | pass | type | locations | whose | µs | ± | error | host µs | timed by |")
+    print("|---" * 11 + "|")
     for row in rows:
         start = f"| {row['shape']} | {row['batch']} | {row['pass']} | {row['dtype']} | {row['locations']} | {row['whose']} "
         if "error" in row:
             print(start + f"| {row['error']} | | | | |")
         else:
-            print(start + f"| {row['median_us']:.4g} | {row['mad_us']:.1g} | {row['norm_error']:.1e} | {cell(row['host_us'], '{:.3g}')} | {row['how']} |")
+            host = "" if row["host_us"] is None else f"{row['host_us']:.3g}"
+            print(start + f"| {row['median_us']:.4g} | {row['mad_us']:.1g} | {row['norm_error']:.1e} | {host} | {row['how']} |")
 
 
 def plot(rows, heading, path):
@@ -123,10 +123,11 @@ def plot(rows, heading, path):
         own = next((row["median_us"] for row in entries if row["whose"] == implementations.Ours.name), None)
         if own:
             label = f"{which} {shape}, B={batch}, {dtype}" + ("" if locations == "model" else f", {locations}")
-            bars.append((label, [(row["whose"], min(row["median_us"] / own, cap), f"{row['median_us']:.4g} µs, {row['median_us'] / own:.2f}") for row in entries]))
+            ratios = [(row["whose"], row["median_us"] / own, row["median_us"]) for row in entries]
+            bars.append((label, [(whose, min(ratio, cap), f"{us:.4g} µs, {ratio:.2f}") for whose, ratio, us in ratios]))
     if bars:
-        svg.bars(path, "Time as ratio to msda-jit's (automatic sums)", f"{heading['device']}; PyTorch {heading['torch']}; bars end at {cap:g}", bars,
-                 "ratio, more is slower", 1.0)
+        subtitle = f"{heading['device']}; PyTorch {heading['torch']}; bars end at {cap:g}"
+        plots.bars(path, "Time as ratio to msda-jit's (automatic sums)", subtitle, bars, "ratio, more is slower", 1.0)
 
 
 def main():
@@ -143,7 +144,8 @@ def main():
     options = parser.parse_args()
     device = torch.device(options.device)
     name = torch.cuda.get_device_name(device) if device.type == "cuda" else "CPU"
-    heading = {"device": name, "torch": torch.__version__, "cuda": torch.version.cuda, "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")}
+    date = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
+    heading = {"device": name, "torch": torch.__version__, "cuda": torch.version.cuda, "date": date}
     rows, absent = [], {}
     for shape, batch in shapes_of(options.shapes):
         for dtype in options.dtypes.split(","):

@@ -11,7 +11,7 @@ import os
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import svg
+import plots
 
 
 def batch_of(row):
@@ -63,8 +63,9 @@ def draw(compared, which, run, path):
                 entries.append((name, row["median_us"] / best, note))
         groups.append((title_of(key), entries))
     if groups:
+        title = f"{which.capitalize()}: time as ratio to the fastest other implementation"
         subtitle = f"{run['gpu']}, NVRTC {run['nvrtc']}, graph replays; times of others from an earlier run on the same GPU model"
-        svg.bars(path, f"{which.capitalize()}: time as ratio to the fastest other implementation", subtitle, groups, "ratio, less is better", 1.0, ("best other",))
+        plots.bars(path, title, subtitle, groups, "ratio, less is better", 1.0, ("best other",))
 
 
 def table(compared, missing):
@@ -74,8 +75,9 @@ def table(compared, missing):
         rest = ", ".join(f"{whose.split(',')[0]} {micro(us)}" for whose, us in times[1:])
         for sums, row in own.items():
             error = f"{row['norm_error']:.1e}" if row.get("norm_error") is not None else ""
-            print(f"| {shape} | {batch} | {which} | {dtype} | {locations} | {l2} | {sums} | {micro(row['median_us'])} | {row['mad_us']:.1g} | {error} "
-                  f"| {micro(times[0][1])} | {row['median_us'] / times[0][1]:.2f} | {times[0][0]} | {rest} |")
+            ours = f"{micro(row['median_us'])} | {row['mad_us']:.1g} | {error}"
+            best = f"{micro(times[0][1])} | {row['median_us'] / times[0][1]:.2f} | {times[0][0]}"
+            print(f"| {shape} | {batch} | {which} | {dtype} | {locations} | {l2} | {sums} | {ours} | {best} | {rest} |")
     for key, times, _ in missing:
         print(f"not measured: {title_of(key)} {key[1]} (best other {micro(times[0][1])} µs)", file=sys.stderr)
 

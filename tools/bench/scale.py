@@ -17,7 +17,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import svg
+import plots
 
 LOWEST, HIGHEST = 0.9, 1.1
 
@@ -110,8 +110,8 @@ def main():
     if options.svg:
         lines = [(f"{entry['series']} {entry['pass']} {entry['dtype']}", [(row["points"], row["median_us"]) for row in entry["rows"]])
                  for entry in result["series"]]
-        svg.lines(options.svg, "Time over the number of points", f"{result['gpu'] or result['device']}, model-like locations, cold L2; 45 degrees is linear",
-                  lines, "points (B x Q x M x sum of P)", "µs")
+        subtitle = f"{result['gpu'] or result['device']}, model-like locations, cold L2; 45 degrees is linear"
+        plots.lines(options.svg, "Time over the number of points", subtitle, lines, "points (B x Q x M x sum of P)", "µs")
     print("linear and right" if fine else "NOT as it should be")
     return 0 if fine else 1
 
