@@ -109,7 +109,7 @@ def table(rows):
             print(start + f"| {row['error']} | | | | |")
         else:
             host = "" if row["host_us"] is None else f"{row['host_us']:.3g}"
-            print(start + f"| {row['median_us']:.4g} | {row['mad_us']:.1g} | {row['norm_error']:.1e} | {host} | {row['how']} |")
+            print(start + f"| {plots.micro(row['median_us'])} | {row['mad_us']:.1g} | {row['norm_error']:.1e} | {host} | {row['how']} |")
 
 
 def plot(rows, heading, path):
@@ -124,7 +124,7 @@ def plot(rows, heading, path):
         if own:
             label = f"{which} {shape}, B={batch}, {dtype}" + ("" if locations == "model" else f", {locations}")
             ratios = [(row["whose"], row["median_us"] / own, row["median_us"]) for row in entries]
-            bars.append((label, [(whose, min(ratio, cap), f"{us:.4g} µs, {ratio:.2f}") for whose, ratio, us in ratios]))
+            bars.append((label, [(whose, min(ratio, cap), f"{plots.micro(us)} µs, {ratio:.2f}") for whose, ratio, us in ratios]))
     if bars:
         subtitle = f"{heading['device']}; PyTorch {heading['torch']}; bars end at {cap:g}"
         plots.bars(path, "Time as ratio to msda-jit's (automatic sums)", subtitle, bars, "ratio, more is slower", 1.0)

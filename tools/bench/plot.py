@@ -43,23 +43,19 @@ def title_of(key):
     return f"{shape}, B={batch}, {dtype}" + (", uniform" if locations == "uniform" else "") + (", warm" if l2 == "warm" else "")
 
 
-def micro(us):
-    return f"{us:.3g}" if us < 1000 else f"{us:.0f}"
-
-
 def draw(compared, which, run, path):
     groups = []
     for key, times, own in compared:
         if key[1] != which:
             continue
         whose, best = times[0]
-        entries = [("best other", 1.0, f"{micro(best)} µs, {whose.split(',')[0]}")]
+        entries = [("best other", 1.0, f"{plots.micro(best)} µs, {whose.split(',')[0]}")]
         # f32 sums are native ones already; the price of deterministic ones, several times the others', stands in the table.
         for sums in ("", "native", "automatic"):
             if sums in own and not (sums == "native" and key[2] == "f32"):
                 row = own[sums]
                 name = "msda-jit" + (f", {sums} sums" if sums else "")
-                note = f"{micro(row['median_us'])} ± {row['mad_us']:.1g} µs, {row['median_us'] / best:.2f}"
+                note = f"{plots.micro(row['median_us'])} ± {row['mad_us']:.1g} µs, {row['median_us'] / best:.2f}"
                 entries.append((name, row["median_us"] / best, note))
         groups.append((title_of(key), entries))
     if groups:
@@ -72,14 +68,14 @@ def table(compared, missing):
     print("| shape | B | pass | type | locations | L2 | sums | ours, µs | ± | error | best other, µs | ratio | whose | others, µs |")
     print("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|")
     for (shape, which, dtype, locations, l2, batch), times, own in compared:
-        rest = ", ".join(f"{whose.split(',')[0]} {micro(us)}" for whose, us in times[1:])
+        rest = ", ".join(f"{whose.split(',')[0]} {plots.micro(us)}" for whose, us in times[1:])
         for sums, row in own.items():
             error = f"{row['norm_error']:.1e}" if row.get("norm_error") is not None else ""
-            ours = f"{micro(row['median_us'])} | {row['mad_us']:.1g} | {error}"
-            best = f"{micro(times[0][1])} | {row['median_us'] / times[0][1]:.2f} | {times[0][0]}"
+            ours = f"{plots.micro(row['median_us'])} | {row['mad_us']:.1g} | {error}"
+            best = f"{plots.micro(times[0][1])} | {row['median_us'] / times[0][1]:.2f} | {times[0][0]}"
             print(f"| {shape} | {batch} | {which} | {dtype} | {locations} | {l2} | {sums} | {ours} | {best} | {rest} |")
     for key, times, _ in missing:
-        print(f"not measured: {title_of(key)} {key[1]} (best other {micro(times[0][1])} µs)", file=sys.stderr)
+        print(f"not measured: {title_of(key)} {key[1]} (best other {plots.micro(times[0][1])} µs)", file=sys.stderr)
 
 
 def main(arguments):

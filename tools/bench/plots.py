@@ -15,6 +15,11 @@ def save(figure, path):
         file.write(figure.render())
 
 
+def micro(us):
+    """A time for people: three digits, or whole µs."""
+    return f"{us:.3g}" if us < 1000 else f"{us:.0f}"
+
+
 def bar(figure, x, y, width, height, colour):
     figure.rect(x, y, max(width, 0), height, colour, "none", 0)
 
