@@ -1,16 +1,21 @@
+#!/usr/bin/env python3
 """Figures quoted in a page, against the measurements they come from.
 
 A number that was measured is followed by a comment that names its source: 107 µs<!-- h200: ddetr-enc f16 forward model cold -->. The words pick
-exactly one row of docs/benchmarks/h200.json (batch=2 and the like count too; or `ceiling NAME`, or `host …` for the host's time,
-`error …` for the norm error, `gather_share …` for a share); `earlier: NAME` picks a
-value of docs/benchmarks/earlier.json. The text may round, and may be 3 % off, so that a new run of the same kernels changes no page.
+exactly one row of docs/benchmarks/h200.json by its shape, pass, type and so on (batch=2 and the like count too), and its time; a first word
+that is a column (`norm_error`, `host_us`, `gather_share`, ...) picks that instead, and `ceiling NAME` a ceiling. `earlier: NAME` picks a value of
+docs/benchmarks/earlier.json. The text may round, and may be 3 % off, so that a new run of the same kernels changes no page.
+
+Usage: tests/docs/figures_of.py --update    writes what h200.json says now into every page; then read the sentences around what changed.
 """
 import json
 import re
+import sys
+from pathlib import Path
 
-QUOTED = re.compile(r"([\d.]+(?:e-?\d+)?)\s*(µs|ms|TB/s|%)?<!-- (h200|earlier): ([^>]*?) -->")
+QUOTED = re.compile(r"([\d.]+(?:e-?\d+)?)(\s*)(µs|ms|TB/s|%)?<!-- (h200|earlier): ([^>]*?) -->")
 FIELDS = ("shape", "pass", "dtype", "locations", "l2", "accumulate")
-SCALE = {"µs": 1, "ms": 1e-3, "TB/s": 1e-12, "%": 100, "": 1}
+SCALE = {"µs": 1, "ms": 1e-3, "TB/s": 1e-12, "%": 100, None: 1}
 
 
 def measured(root, source, words):
@@ -21,20 +26,53 @@ def measured(root, source, words):
     table, parts = json.loads((root / "docs/benchmarks/h200.json").read_text()), words.split()
     if parts[0] == "ceiling":
         return [table["ceilings"][k] for k in (f"{parts[1]}_bytes_per_s", parts[1]) if k in table["ceilings"]]
-    key = {"host": "host_us", "error": "norm_error"}.get(parts[0], parts[0] if parts[0].endswith("_share") else "median_us")
-    wanted = set(parts) - {"host", "error", key}
-    return [row[key] for row in table["rows"] if wanted <= {str(row.get(field)) for field in FIELDS} | {row["problem"].split()[1]}]
+    column = parts.pop(0) if parts[0] in table["rows"][0] and parts[0] not in FIELDS else "median_us"
+    return [row[column] for row in table["rows"] if set(parts) <= {str(row.get(field)) for field in FIELDS} | {row["problem"].split()[1]}]
+
+
+def rewritten(number, value):
+    """The value with as many digits as the number has."""
+    if "e" in number:
+        return f"{value:.{len(number.split('e')[0].partition('.')[2])}e}".replace("e-0", "e-")
+    return f"{value:.{len(number.partition('.')[2])}f}"
+
+
+def close(number, value):
+    step = 0.5 * 10 ** -len(number.partition(".")[2]) if "e" not in number else 0.05 * abs(value)
+    return abs(value - float(number)) <= max(step, 0.03 * abs(value)) * 1.0001
 
 
 def check_figures(text, root):
     complaints = []
-    for written, unit, source, words in QUOTED.findall(text):
-        values = measured(root, source, words)
-        if len(set(values)) != 1:
+    for number, _, unit, source, words in QUOTED.findall(text):
+        values = set(measured(root, source, words))
+        if len(values) != 1:
             complaints.append(f"'{source}: {words}' picks {len(values)} measurements, expected one")
             continue
-        value, number = values[0] * SCALE[unit], float(written)
-        digits = len(written.split(".")[1]) if "." in written and "e" not in written else 0
-        if abs(value - number) > max(0.5 * 10**-digits if "e" not in written else 0.05 * number, 0.03 * abs(value)) * 1.0001:
-            complaints.append(f"{written} {unit} ({source}: {words}): the measurement says {value:.4g}")
+        value = values.pop() * SCALE[unit or None]
+        if not close(number, value):
+            complaints.append(f"{number} {unit} ({source}: {words}): the measurement says {value:.4g} (tests/docs/figures_of.py --update)")
     return complaints
+
+
+def update(root):
+    def renew(match):
+        number, space, unit, source, words = match.groups()
+        values = set(measured(root, source, words))
+        value = values.pop() * SCALE[unit] if len(values) == 1 else float(number)
+        if close(number, value):
+            return match[0]
+        print(f"{path.relative_to(root)}: {number} -> {rewritten(number, value)} {unit or ''} ({words})")
+        return f"{rewritten(number, value)}{space}{unit or ''}<!-- {source}: {words} -->"
+
+    for path in sorted((root / "docs").rglob("*.md")):
+        text = path.read_text(encoding="utf-8")
+        new = QUOTED.sub(renew, text)
+        if new != text:
+            path.write_text(new, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] != ["--update"]:
+        sys.exit(__doc__)
+    update(Path(__file__).resolve().parents[2])
