@@ -58,6 +58,12 @@ Kernel main_kernel(const Problem& p, const Config& c) {
         k.threads = c.threads;
         k.blocks = p.batch * p.heads * tiles_of(p, c).total;
         k.shared_bytes = sorted_shared_bytes(p, c);
+    } else if (c.scatter == scatter_dense) {
+        k.function = "backward_dense";
+        k.file = "backward_dense.cuh";
+        k.threads = c.threads;
+        k.blocks = p.batch * p.heads * tiles_of(p, c).total;
+        k.shared_bytes = dense_shared_bytes(p, c);
     } else {
         k.function = "backward_owned";
         k.file = "backward_owned.cuh";
@@ -173,6 +179,7 @@ std::string backward_constants(const Problem& p, const Config& c) {
     line("int", "cells", fmt::format("{}", c.cells));
     line("int", "levels_per_pass", fmt::format("{}", c.levels_per_pass));
     line("int", "pass_points", fmt::format("{}", points_a_pass(p, c)));
+    line("int", "most_points", fmt::format("{}", *std::ranges::max_element(p.points)));
     line("int", "kept", fmt::format("{}", c.kept));
     line("bool", "once", fmt::format("{}", owned_once(p, c)));
     line("bool", "partial", fmt::format("{}", c.scatter == scatter_owned && ownership_of(p, c).partial));
@@ -213,6 +220,14 @@ std::int64_t sorted_shared_bytes(const Problem& p, const Config& c) {
     const std::int64_t words =
         points /*order*/ + (c.cells + 1) /*starts*/ + c.cells /*pixels*/ + 64 /*buckets*/ + 8 * c.levels_per_pass + 36;
     return copies * (queries + 1) * row + points * 32 + 4 * words;
+}
+
+// Mirrors TilePoints::shared_bytes (templates/tile_points.cuh) and the layout of BackwardDense.
+std::int64_t dense_shared_bytes(const Problem& p, const Config& c) {
+    const std::int64_t queries = queries_a_block(c), row = p.head_dim * static_cast<std::int64_t>(bytes_of(p.value));
+    const std::int64_t boxes = (4 * static_cast<std::int64_t>(p.levels.size()) + 2) * 4;
+    const std::int64_t points = ceil_div(queries * row + queries * p.total_points() * 12 + boxes, 128) * 128;
+    return points + 2 * c.cells * queries * 4 + queries / 16 * (p.head_dim / 8) * 32 * 8;
 }
 
 // Mirrors the layouts of OwnedOnce (templates/owned_once.cuh) and OwnedSummed (templates/backward_owned.cuh).

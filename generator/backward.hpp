@@ -43,8 +43,9 @@ std::vector<Kernel> backward_kernels(const Problem& problem, const Config& confi
 std::string backward_constants(const Problem& problem, const Config& config);
 Scratch backward_scratch(const Problem& problem, const Config& config);
 
-// Dynamic shared memory of a block of the sorted and of the owned form, in bytes.
+// Dynamic shared memory of a block of the sorted, the owned and the dense form, in bytes.
 std::int64_t sorted_shared_bytes(const Problem& problem, const Config& config);
 std::int64_t owned_shared_bytes(const Problem& problem, const Config& config);
+std::int64_t dense_shared_bytes(const Problem& problem, const Config& config);
 
 }  // namespace msda

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "generator/backward.hpp"
 #include "generator/geometry.hpp"
 
@@ -14,14 +16,14 @@ std::string launch_bounds(std::int64_t threads, int min_blocks) {
     return min_blocks > 0 ? fmt::format("{}, {}", threads, min_blocks) : fmt::format("{}", threads);
 }
 
-// Shared memory of a staged forward: templates/stage.cuh, SharedStage::bytes_per_warp.
+// Shared memory of a staged forward: templates/stage.cuh, SharedStage::warp_bytes.
 std::int64_t stage_bytes(const Problem& p, const Config& c, std::int64_t threads) {
     if (c.staging == 0) return 0;
     const std::int64_t steps = ceil_div(p.total_points(), c.split);
     const std::int64_t rounds = std::min<std::int64_t>(ceil_div(steps, c.lanes), c.unroll);
-    const std::int64_t corners = p.sampling == Sampling::bilinear ? 4 : 1;
-    const std::int64_t sum_bytes = p.value == Type::f64 ? 8 : 4;
-    return threads / 32 * rounds * 32 * (corners * sum_bytes + 8);
+    const std::int64_t numbers = p.sampling == Sampling::bilinear ? 3 : 1, sum_bytes = p.value == Type::f64 ? 8 : 4;
+    const std::int64_t apart = c.lanes == 1 || c.lanes == 32 ? 0 : std::max(1, 8 / c.lanes);
+    return threads / 32 * rounds * c.lanes * (32 / c.lanes + apart) * (numbers * sum_bytes + 4);
 }
 
 Kernel forward_kernel(const Problem& p, const Config& c) {

@@ -54,13 +54,13 @@ void row_axes(const Problem& p, const Config& start, Visit visit) {
 void forward_space(const Problem& p, const Silicon& s, const Config& start, Candidates& out) {
     row_axes(p, start, [&](Config c) {
         for (const int staging : {0, 1})
-            for (const int unroll : {2, 4, 8})
+            for (const int unroll : {1, 2, 4})
                 for (const int threads : {0, 768, 1024, 1280, 1536}) {
                     c.staging = staging, c.unroll = unroll;
                     c.min_blocks = threads / row_threads(c);
                     if (threads > 0 && (c.min_blocks == 0 || threads > s.threads_per_sm)) continue;
                     const std::int64_t rounds = ceil_div(ceil_div(p.total_points(), c.split), c.lanes);
-                    if (unroll > 2 && unroll / 2 >= rounds) continue;  // the same kernel as the smaller one
+                    if (unroll > 1 && unroll / 2 >= rounds) continue;  // the same kernel as the smaller one
                     out.add(c);
                 }
     });
@@ -93,6 +93,24 @@ void sorted_space(const Problem& p, const Config& start, Candidates& out) {
                     }
 }
 
+void dense_space(const Problem& p, const Config& start, Candidates& out) {
+    Config c = start;
+    c.scatter = scatter_dense;
+    c.split = c.heads = 1;
+    for (const auto& [width, height] : {std::pair{4, 4}, {8, 4}, {8, 8}, {16, 4}, {16, 0}, {32, 0}, {64, 0}})
+        for (const int owners : {1, 2, 4}) {
+            if (height > 0 && !p.encoder_like()) continue;
+            for (const int cells : {32, 64, 96, 128})
+                for (const int on_sm : {0, 640, 768, 896, 1024}) {
+                    c.tile_width = width, c.tile_height = height, c.cells = cells;
+                    c.threads = width * std::max(1, height) * owners;
+                    c.min_blocks = on_sm / c.threads;
+                    if (on_sm > 0 && c.min_blocks == 0) continue;
+                    out.add(c);
+                }
+        }
+}
+
 void owned_space(const Problem& p, const Config& start, Candidates& out) {
     row_axes(p, start, [&](Config c) {
         c.scatter = scatter_owned;
@@ -121,6 +139,7 @@ std::vector<Config> space(const Problem& p, const Silicon& s) {
     if (p.accumulate != Accumulate::deterministic) {
         direct_space(p, axes, out);
         if (p.gradients.value) sorted_space(p, axes, out);
+        if (p.gradients.value) dense_space(p, axes, out);
     }
     if (p.gradients.value) owned_space(p, axes, out);
     return out.take();

@@ -28,7 +28,7 @@ std::string field_limits(const Config& c) {
          {range("tile_width", c.tile_width, 1, 1024), range("tile_height", c.tile_height, 0, 64),
           range("heads", c.heads, 1, 32), power("lanes", c.lanes, 32), power("vector", c.vector, 16),
           power("split", c.split, 32), range("staging", c.staging, 0, 1), range("unroll", c.unroll, 1, 16),
-          range("min_blocks", c.min_blocks, 0, 32), range("scatter", c.scatter, 0, 2),
+          range("min_blocks", c.min_blocks, 0, 32), range("scatter", c.scatter, 0, 3),
           range("threads", c.threads, 32, 1024), range("cells", c.cells, 1, 8192), range("kept", c.kept, 0, 16384),
           range("levels_per_pass", c.levels_per_pass, 1, 16)})
         if (!why.empty()) return why;
@@ -88,6 +88,25 @@ std::string native_limits(const Problem& p, const Config& c, const Silicon& s) {
     return {};
 }
 
+std::string dense_limits(const Problem& p, const Config& c, const Silicon& s) {
+    if (s.capability < 80) return fmt::format("scatter: the dense form needs sm_80 or newer, got sm_{}", s.capability);
+    if (bytes_of(p.value) != 2 || p.sampling != Sampling::bilinear || p.head_dim != 32 || c.vector != 16 || c.lanes != 4)
+        return "scatter: the dense form is for bilinear sampling of f16 and bf16 values with 32 channels, read by 4 lanes";
+    const int queries = queries_a_block(c);
+    if (!power_of_two(queries) || queries < 16 || queries > 256)
+        return fmt::format("scatter: expected 16 to 256 queries a block in the dense form, a power of two, got {}",
+                           queries);
+    if (c.threads != queries && c.threads != 2 * queries && c.threads != 4 * queries)
+        return fmt::format("threads: expected 1, 2 or 4 times the {} queries of a block in the dense form, got {}",
+                           queries, c.threads);
+    if (c.threads % 32 != 0 || c.cells % 16 != 0)
+        return fmt::format("cells, threads: expected multiples of 16 and 32 in the dense form, got {} and {}", c.cells,
+                           c.threads);
+    if (const std::int64_t most = *std::ranges::max_element(p.points); most > 16)
+        return fmt::format("scatter: expected at most 16 points a level in the dense form, got {}", most);
+    return {};
+}
+
 std::string backward_limits(const Problem& p, const Config& c, const Silicon& s) {
     if (p.softmax || p.reference != Reference::none)
         return "backward: fused softmax and references are computed by the caller's framework";
@@ -107,6 +126,8 @@ std::string backward_limits(const Problem& p, const Config& c, const Silicon& s)
         return c.threads % 32 == 0 ? std::string()
                                    : fmt::format("threads: expected a multiple of 32, got {}", c.threads);
     }
+    if (c.scatter == scatter_dense)
+        if (std::string why = dense_limits(p, c, s); !why.empty()) return why;
     if (c.scatter == scatter_sorted) {
         if (p.value == Type::f64 || p.sampling != Sampling::bilinear)
             return "scatter: the sorted form is for bilinear sampling of 32- and 16-bit values";
@@ -123,7 +144,7 @@ std::string backward_limits(const Problem& p, const Config& c, const Silicon& s)
 std::string why_not(const Problem& p, const Config& c, const Silicon& s) {
     if (std::string why = field_limits(c); !why.empty()) return why;
     if (std::string why = vector_limits(p, c); !why.empty()) return why;
-    const bool rows = p.pass == Pass::forward || c.scatter != scatter_sorted;
+    const bool rows = p.pass == Pass::forward || (c.scatter != scatter_sorted && c.scatter != scatter_dense);
     if (rows)
         if (std::string why = thread_limits(c, row_threads(c)); !why.empty()) return why;
     if (c.tile_height > 0 && !p.encoder_like())

@@ -40,13 +40,24 @@ struct alignas(8) Raw<8> { u32 word[2]; };
 template <>
 struct alignas(16) Raw<16> { u32 word[4]; };
 
-MSDA_DEVICE int thread_index() { return threadIdx.x; }
+// The compiler is told the range, so that divisions by powers of two become shifts.
+MSDA_DEVICE int thread_index() {
+    const int i = static_cast<int>(threadIdx.x);
+    __builtin_assume(i >= 0 && i < 1024);
+    return i;
+}
 MSDA_DEVICE u32 block_index() { return blockIdx.x; }
 
 // The block's dynamic shared memory, 16-byte aligned.
 MSDA_DEVICE char* shared_memory() {
     extern __shared__ __align__(16) char msda_shared[];
     return msda_shared;
+}
+
+// The same address, but one that the compiler keeps in registers instead of adding up again wherever it is used.
+MSDA_DEVICE const char* kept(const char* p) {
+    asm("" : "+l"(p));
+    return p;
 }
 
 // --- global memory: read-only data (ld.global.nc), streamed results ---------------------------------------------------------------
@@ -120,6 +131,14 @@ MSDA_DEVICE float fused_multiply_add(float a, float b, float c) { return __fmaf_
 MSDA_DEVICE double fused_multiply_add(double a, double b, double c) { return __fma_rn(a, b, c); }
 MSDA_DEVICE float floor_of(float v) { return floorf(v); }
 MSDA_DEVICE double floor_of(double v) { return floor(v); }
+MSDA_DEVICE float smaller(float a, float b) { return fminf(a, b); }
+MSDA_DEVICE double smaller(double a, double b) { return fmin(a, b); }
+// v moved into [least, most]; NaN becomes `least`.
+MSDA_DEVICE float clamp(float v, float least, float most) { return fminf(fmaxf(v, least), most); }
+MSDA_DEVICE double clamp(double v, double least, double most) { return fmin(fmax(v, least), most); }
+// v moved into [0, 1], one instruction with the addition before it; NaN becomes 0.
+MSDA_DEVICE float saturate(float v) { return __saturatef(v); }
+MSDA_DEVICE double saturate(double v) { return clamp(v, 0.0, 1.0); }
 MSDA_DEVICE float bits_to_float(u32 b) { return __uint_as_float(b); }
 MSDA_DEVICE u32 float_to_bits(float f) { return __float_as_uint(f); }
 MSDA_DEVICE double bits_to_double(u32 low, u32 high) { return __hiloint2double(static_cast<int>(high), static_cast<int>(low)); }
@@ -183,6 +202,31 @@ MSDA_DEVICE void fp8_pair_to_floats(u16 pair, float& low, float& high) {
     high = bits_to_float((h & 0x80u) << 24 | (h & 0x7fu) << 20) * 1.329227995784916e36f;
     if ((l & 0x7fu) == 0x7fu) low = bits_to_float(0x7fffffffu);
     if ((h & 0x7fu) == 0x7fu) high = bits_to_float(0x7fffffffu);
+#endif
+}
+
+// --- tensor cores -------------------------------------------------------------------------------------------------------------------
+struct Halves {};   // f16 pairs
+struct Bfloats {};  // bf16 pairs
+// d = c + a · b for a 16 × 16 tile `a` and a 16 × 8 tile `b` of 16-bit numbers, sums in f32; from sm_80. Lane 4·g + t holds (PTX ISA, mma.m16n8k16)
+//   a[0], a[1]: rows g, g + 8 at products 2t, 2t + 1; a[2], a[3]: the same rows at products 2t + 8, 2t + 9;
+//   b[0], b[1]: column g at products 2t, 2t + 1 and 2t + 8, 2t + 9; c and d [0], [1]: row g, columns 2t, 2t + 1; [2], [3]: row g + 8.
+MSDA_DEVICE void multiply_tile(Halves, float* d, const float* c, const u32* a, const u32* b) {
+#if __CUDA_ARCH__ >= 800
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%10,%11,%12,%13};"
+        : "=f"(d[0]), "=f"(d[1]), "=f"(d[2]), "=f"(d[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "f"(c[0]), "f"(c[1]), "f"(c[2]), "f"(c[3]));
+#else
+    __trap();
+#endif
+}
+MSDA_DEVICE void multiply_tile(Bfloats, float* d, const float* c, const u32* a, const u32* b) {
+#if __CUDA_ARCH__ >= 800
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%10,%11,%12,%13};"
+        : "=f"(d[0]), "=f"(d[1]), "=f"(d[2]), "=f"(d[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "f"(c[0]), "f"(c[1]), "f"(c[2]), "f"(c[3]));
+#else
+    __trap();
 #endif
 }
 

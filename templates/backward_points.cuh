@@ -2,8 +2,8 @@
 // and (in the direct form) four vector reds a point add to grad_value. Each lane writes the gradients of the points it prepared: coalesced, once.
 #pragma once
 
+#include "sample.cuh"
 #include "scatter.cuh"
-#include "stage.cuh"
 #include "view.cuh"
 
 namespace msda {
@@ -18,7 +18,6 @@ struct BackwardPoints {
     static constexpr int rounds = (steps + T::lanes - 1) / T::lanes;
     static constexpr int octet = T::lanes < 8 ? T::lanes : 8;  // points whose products are summed together
     static constexpr bool products = T::grad_location || T::grad_weight;
-    using Stage = ShuffleStage<A, corners, T::lanes, 1>;
 
     const Shape& shape;
     const Row<T> row;
@@ -95,22 +94,20 @@ struct BackwardPoints {
         const ReadPoint<A> read = read_point<T, A>(locations, weights, row.index(shape), own, mine);
         const int level = level_within<T>(r * T::lanes * T::split, (r + 1) * T::lanes * T::split - 1, own);
         const Footprint<A> f = footprint_of<T>(shape, read, level);
-        Prepared<A, corners> prepared = prepare<T, Shape, A, corners>(shape, read, f, level);
-        Stage stage(nullptr);
-        stage.put(0, row.lane, prepared);
+        const Prepared<A, corners> prepared = prepare<T, Shape, A, corners>(shape, read, f, level);
         A sums[corners];
 #pragma unroll
         for (int first = 0; first < T::lanes; first += octet) {
             A s[corners][octet];
 #pragma unroll
             for (int u = 0; u < octet; u++) {
-                A part[corners], w[corners];
+                A part[corners];
 #pragma unroll
                 for (int c = 0; c < corners; c++) part[c] = 0;
                 const int point = (r * T::lanes + first + u) * T::split;
                 if (point < T::points) {
-                    stage.weights(0, first + u, w);
-                    add(stage.pixel(0, first + u), w, stage.valid(0, first + u), level_within<T>(point, point + T::split - 1, point + row.part), part);
+                    const Prepared<A, corners> given = prepared.template of_lane<T::lanes>(first + u);
+                    add(given.pixel, given.weight, given.valid, level_within<T>(point, point + T::split - 1, point + row.part), part);
                 }
 #pragma unroll
                 for (int c = 0; c < corners; c++) s[c][u] = part[c];

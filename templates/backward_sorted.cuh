@@ -6,9 +6,7 @@
 #pragma once
 
 #include "block.cuh"
-#include "scatter.cuh"
-#include "stage.cuh"
-#include "view.cuh"
+#include "scatter_level.cuh"
 
 namespace msda {
 
@@ -343,57 +341,21 @@ struct BackwardSorted {
         }
     }
 
-    // Levels without a grid: four reds a point, the lanes of a group taking its points in turn.
+    // A level without a grid.
     MSDA_DEVICE void scatter_directly(int first_level, int j, const void* value, void* grad_value) {
-        const int l = first_level + j;
-        const int first = queries * (T::first_point(l) - T::first_point(first_level)), count = queries * T::points_of(l);
+        const int l = first_level + j, first = queries * (T::first_point(l) - T::first_point(first_level));
         const int lane = thread_index() % T::lanes, copy = thread_index() / T::lanes % copies;
-        const ValueView<T, Shape> view = {static_cast<const char*>(value) + (image * shape.stride_image() + head * shape.stride_head() + lane * per_load) *
-                                                                             static_cast<i64>(sizeof(V)), shape};
-        G* const grad = static_cast<G*>(grad_value) + (static_cast<i64>(image) * shape.pixels() * T::heads + head) * T::head_dim + lane * per_load;
-        const int rounds = (count + groups - 1) / groups;
-#pragma unroll 1
-        for (int n = 0; n < rounds; n++) {
-            const int i = n * groups + thread_index() / T::lanes;
-            const Record r = record(first + (i < count ? i : 0));
-            Footprint<float> f = footprint(r, l);
-            if (i >= count) f.valid = 0;
-            float w[4], s[4], g[per_load];
-            corner_weights(f.lx, f.ly, r.weight, w);
-            Number<V>::unpack(load_shared(reinterpret_cast<const Raw<T::vector>*>(rows + (r.row * copies + copy) * row_bytes) + lane), g);
-            const int pixel = shape.start(l) + f.y0 * shape.width(l) + f.x0;
-            Raw<T::vector> raw[4];
+        scatter_level<T>(shape, image, head, l, queries * T::points_of(l), value, grad_value,
+            [&](int i) {
+                const Record r = record(first + i);
+                return TilePoint<T>{footprint(r, l), r.weight, load_shared(reinterpret_cast<const Raw<T::vector>*>(rows + (r.row * copies + copy) * row_bytes) + lane)};
+            },
+            [&](int i, const TilePoint<T>&, const float* s) {
+                Raw<16> out;
 #pragma unroll
-            for (int c = 0; c < 4; c++) {
-                raw[c] = Raw<T::vector>{};
-                if (products && (f.valid >> c & 1)) raw[c] = load_global<T::vector>(view.at(pixel) + view.corner(c, l));
-            }
-#pragma unroll
-            for (int c = 0; c < 4; c++) {
-                float v[per_load], sum[per_load];
-                Number<V>::unpack(raw[c], v);
-                s[c] = 0;
-#pragma unroll
-                for (int k = 0; k < per_load; k++) {
-                    sum[k] = w[c] * g[k];
-                    s[c] = fused_multiply_add(v[k], g[k], s[c]);
-                }
-                if (f.valid >> c & 1)
-                    red_add<G, per_load>(grad + (pixel + (c & 1) + static_cast<i64>(c >> 1) * shape.width(l)) * (T::heads * T::head_dim), sum);
-            }
-            if constexpr (products) {
-#pragma unroll
-                for (int c = 0; c < 4; c++)
-#pragma unroll
-                    for (int k = 1; k < T::lanes; k *= 2) s[c] += shuffle_xor(s[c], k);
-                if (lane == 0 && i < count) {
-                    Raw<16> out;
-#pragma unroll
-                    for (int c = 0; c < 4; c++) out.word[c] = float_to_bits(s[c]);
-                    store_shared(sums + first + i, out);
-                }
-            }
-        }
+                for (int c = 0; c < 4; c++) out.word[c] = float_to_bits(s[c]);
+                store_shared(sums + first + i, out);
+            });
     }
 
     // From the corner products to the gradients of locations and weights.

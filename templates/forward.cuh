@@ -3,7 +3,6 @@
 #pragma once
 
 #include "stage.cuh"
-#include "view.cuh"
 
 namespace msda {
 
@@ -17,6 +16,7 @@ struct Forward {
     static constexpr int batch = rounds < T::unroll ? rounds : T::unroll;                         // of which staged together
     static constexpr int batches = (rounds + batch - 1) / batch;
     static constexpr bool unrolled = steps <= 64;  // levels are constants then; above, code size wins
+    using Point = InsidePoint<A, corners>;
     using Stage = typename StageOf<A, corners, T::lanes, batch, T::staging>::type;
 
     const Shape& shape;
@@ -28,7 +28,7 @@ struct Forward {
     MSDA_DEVICE Forward(const Shape& s, const void* v)
         : shape(s), slice(static_cast<int>(block_index() % T::slices)), row(s, block_index() / T::slices), value{nullptr, s} {
         const i64 first = static_cast<i64>(row.image) * s.stride_image() + row.head * s.stride_head() + channel(0);
-        value.base = static_cast<const char*>(v) + first * ValueView<T, Shape>::element;
+        value.base = kept(static_cast<const char*>(v) + first * ValueView<T, Shape>::element);
 #pragma unroll
         for (int k = 0; k < T::chunks; k++)
 #pragma unroll
@@ -41,21 +41,18 @@ struct Forward {
         else return channel(chunk) < T::head_dim;
     }
 
-    // Adds one point. Interior: all four corners of every group's point are inside the map, so one address and constant distances do;
-    // otherwise a corner outside is not read at all (an Inf there must not leak through a weight of 0).
-    template <bool Interior>
+    // Adds one point.
     MSDA_DEVICE void add(const Stage& stage, int r, int s, int l) {
+        const Point point = stage.get(r, s);
         A w[corners];
-        stage.weights(r, s, w);
-        const char* p = value.at(stage.pixel(r, s));
-        u32 valid = 0;
-        if constexpr (!Interior) valid = stage.valid(r, s);
+        point.weights(w);
+        const char* p = value.at(point.pixel);
 #pragma unroll
         for (int k = 0; k < T::chunks; k++) {
             Raw<T::vector> raw[corners];
 #pragma unroll
             for (int c = 0; c < corners; c++) {
-                if (Interior ? has(k) : (valid >> c & 1) && has(k)) raw[c] = load_global<T::vector>(p + value.corner(c, l) + k * T::lanes * T::vector);
+                if (has(k)) raw[c] = load_global<T::vector>(p + value.inside_corner(c, l) + k * T::lanes * T::vector);
                 else raw[c] = Raw<T::vector>{};
             }
 #pragma unroll
@@ -76,34 +73,23 @@ struct Forward {
     }
 
     MSDA_DEVICE void run_batch(Stage& stage, int first_round, const void* locations, const void* weights) {
-        bool border[batch];
 #pragma unroll
         for (int r = 0; r < batch; r++) {
             const int p = point_of(first_round + r, row.lane) + row.part;
-            const int own = p < T::points ? p : 0;
-            const ReadPoint<A> read = read_point<T, A>(locations, weights, row.index(shape), own, row.active && p < T::points);
-            const int level = level_at(first_round + r, 0, T::lanes - 1, row.lane);
-            const Prepared<A, corners> point = prepare<T, Shape, A, corners>(shape, read, footprint_of<T>(shape, read, level), level);
+            // A row that is not there reads what query 0 of head 0 has, and stores nothing.
+            const bool there = point_of(first_round + r, T::lanes) <= T::points || p < T::points;
+            ReadPoint<A> read = read_point<T, A>(locations, weights, row.index(shape), there ? p : 0, true);
+            if (!there) read.weight = 0;
+            Point point;
+            move_inside<T>(shape, read, level_at(first_round + r, 0, T::lanes - 1, row.lane), point);
             stage.put(r, row.lane, point);
-            border[r] = warp_any(point.valid != (1u << corners) - 1 && point_of(first_round + r, row.lane) < T::points);
         }
         stage.publish();
 #pragma unroll
-        for (int r = 0; r < batch; r++) {
-            if (border[r]) {
-#pragma unroll 1
-                for (int s = 0; s < T::lanes; s++) {
-                    const int p = point_of(first_round + r, s);
-                    if (p < T::points) add<false>(stage, r, s, level_at(first_round + r, 0, T::lanes - 1, s));
-                }
-            } else {
+        for (int r = 0; r < batch; r++)
 #pragma unroll
-                for (int s = 0; s < T::lanes; s++) {
-                    const int p = point_of(first_round + r, s);
-                    if (p < T::points) add<true>(stage, r, s, level_at(first_round + r, s, s, s));
-                }
-            }
-        }
+            for (int s = 0; s < T::lanes; s++)
+                if (point_of(first_round + r, s) < T::points) add(stage, r, s, level_at(first_round + r, s, s, s));
         if constexpr (batches > 1 && T::staging == 1) warp_barrier();
     }
 
@@ -116,6 +102,17 @@ struct Forward {
 #pragma unroll 1
             for (int b = 0; b < batches; b++) run_batch(stage, b * batch, locations, weights);
         }
+    }
+
+    // Sums again what an Inf or NaN has reached.
+    MSDA_DEVICE void repeat_if_needed(const void* locations, const void* weights) {
+        bool finite = true;
+#pragma unroll
+        for (int k = 0; k < T::chunks; k++) finite = finite && all_finite<per_load>(sum[k]);
+        if (!warp_any(!finite)) return;
+#pragma unroll
+        for (int k = 0; k < T::chunks; k++)
+            if (has(k)) sum_carefully<T>(shape, value.base + k * T::lanes * T::vector, row.index(shape), row.part, locations, weights, sum[k]);
     }
 
     MSDA_DEVICE void store(const float* scales, void* output) {
@@ -145,6 +142,7 @@ template <class T, class Shape>
 MSDA_DEVICE void forward(const Shape& shape, const void* value, const void* locations, const void* weights, const float* scales, void* output) {
     Forward<T, Shape> f(shape, value);
     f.run(locations, weights);
+    f.repeat_if_needed(locations, weights);
     f.store(scales, output);
 }
 

@@ -77,6 +77,18 @@ struct Prepared {
     int pixel;  // start + y0·W + x0, also where that corner is outside the map
     A weight[Corners];
     u32 valid;
+
+    // What lane `s` of this lane's group prepared.
+    template <int Lanes>
+    MSDA_DEVICE Prepared of_lane(int s) const {
+        if constexpr (Lanes == 1) return *this;
+        Prepared p;
+        p.pixel = shuffle(pixel, s, Lanes);
+        p.valid = shuffle(valid, s, Lanes);
+#pragma unroll
+        for (int c = 0; c < Corners; c++) p.weight[c] = shuffle(weight[c], s, Lanes);
+        return p;
+    }
 };
 
 // A point as it was read: location and weight in the accumulator's type. One that takes no part lies outside every map.
@@ -100,6 +112,16 @@ MSDA_DEVICE ReadPoint<A> read_point(const void* locations, const void* weights, 
         out.weight = static_cast<A>(load_number<typename T::weight_t>(static_cast<const char*>(weights) + at * static_cast<i64>(sizeof(typename T::weight_t))));
     }
     return out;
+}
+
+// The level of point `p`, where `first` … `last` are the points that the lanes working side by side may have: a constant if all are on one level,
+// one choice if they are on two.
+template <class T>
+MSDA_DEVICE int level_within(int first, int last, int p) {
+    const int from = T::level_of(first), to = T::level_of(last < T::points ? last : T::points - 1);
+    if (from == to) return from;
+    if (from + 1 == to) return p < T::first_point(to) ? from : to;
+    return T::level_of(p);
 }
 
 template <class T, class Shape, class A>

@@ -44,17 +44,19 @@ MSDA_DEVICE int query_of(const Shape& shape, int tile, int i) {
         const int q = tile * T::tile_width + i;
         return q < shape.queries() ? q : -1;
     } else {
-        int first = 0, across = shape.tiles_across(0), h = shape.height(0), w = shape.width(0), start = shape.start(0);
+        // Each level divides by its own constant; the block agrees on the level.
+        int row = 0, column = 0, h = 0, w = 0, start = 0;
+        bool found = false;
 #pragma unroll
-        for (int l = 1; l < T::levels; l++)
-            if (tile >= shape.tile_first(l)) {
-                first = shape.tile_first(l);
-                across = shape.tiles_across(l);
+        for (int l = T::levels - 1; l >= 0; l--)
+            if (!found && tile >= shape.tile_first(l)) {
+                found = true;
+                row = (tile - shape.tile_first(l)) / shape.tiles_across(l);
+                column = (tile - shape.tile_first(l)) - row * shape.tiles_across(l);
                 h = shape.height(l);
                 w = shape.width(l);
                 start = shape.start(l);
             }
-        const int row = (tile - first) / across, column = (tile - first) - row * across;
         const int y = row * T::tile_height + i / T::tile_width, x = column * T::tile_width + i % T::tile_width;
         return y < h && x < w ? start + y * w + x : -1;
     }

@@ -2,74 +2,74 @@
 // A batch holds `Rounds` prepared points a lane; lane s's point of round r is point (r·lanes + s)·split + part of the row.
 #pragma once
 
-#include "sample.cuh"
+#include "inside.cuh"
 
 namespace msda {
 
-// The level of point `p`, where `first` … `last` are the points that the lanes working side by side may have: a constant if all are on one level.
-template <class T>
-MSDA_DEVICE int level_within(int first, int last, int p) {
-    const int l = T::level_of(first);
-    return l == T::level_of(last < T::points ? last : T::points - 1) ? l : T::level_of(p);
-}
-
-// Keeps the points in registers; get() costs one shuffle a word and no shared memory, which stays with L1.
+// Keeps the points in registers; costs one shuffle a word and no shared memory, which stays with L1.
 template <class A, int Corners, int Lanes, int Rounds>
 struct ShuffleStage {
-    Prepared<A, Corners> point[Rounds];
+    using Point = InsidePoint<A, Corners>;
+    Point point[Rounds];
 
     MSDA_DEVICE explicit ShuffleStage(char*) {}
-    MSDA_DEVICE void put(int round, int, const Prepared<A, Corners>& p) { point[round] = p; }
+    MSDA_DEVICE void put(int round, int, const Point& p) { point[round] = p; }
     MSDA_DEVICE void publish() const {}
-    MSDA_DEVICE int pixel(int round, int s) const { return spread(point[round].pixel, s); }
-    MSDA_DEVICE u32 valid(int round, int s) const { return spread(point[round].valid, s); }
-    MSDA_DEVICE void weights(int round, int s, A* w) const {
+    MSDA_DEVICE Point get(int round, int s) const {
+        if constexpr (Lanes == 1) return point[round];
+        Point p;
+        p.pixel = shuffle(point[round].pixel, s, Lanes);
 #pragma unroll
-        for (int c = 0; c < Corners; c++) w[c] = spread(point[round].weight[c], s);
-    }
-
-  private:
-    template <class V>
-    static MSDA_DEVICE V spread(V v, int s) {
-        if constexpr (Lanes == 1) return v;
-        else return shuffle(v, s, Lanes);
+        for (int i = 0; i < Point::numbers; i++) p.number[i] = shuffle(point[round].number[i], s, Lanes);
+        return p;
     }
 };
 
-// Keeps the points in shared memory, [round][lane slot][group] so that the groups of a warp read neighbouring words.
+// Keeps them in shared memory, [round][lane slot][group], a few records apart so that neither the groups that read side by side nor the lanes
+// that write side by side meet in a bank: one wavefront of L1 a point where shuffles take four.
 template <class A, int Corners, int Lanes, int Rounds>
 struct SharedStage {
-    static constexpr int slots = Rounds * 32;  // points a warp holds
-    static constexpr int bytes_per_warp = slots * static_cast<int>(Corners * sizeof(A) + 2 * sizeof(int));
+    using Point = InsidePoint<A, Corners>;
+    static constexpr int pitch = 32 / Lanes + (Lanes == 1 || Lanes == 32 ? 0 : Lanes < 8 ? 8 / Lanes : 1);  // records from one lane slot to the next
+    static constexpr int slots = Rounds * Lanes * pitch;
+    static constexpr int warp_bytes = slots * (Point::numbers * static_cast<int>(sizeof(A)) + static_cast<int>(sizeof(int)));
+    static constexpr bool one_record = Point::numbers * sizeof(A) == 12;
 
     char* mine;
-    MSDA_DEVICE explicit SharedStage(char* shared) : mine(shared + thread_index() / 32 * bytes_per_warp) {}
+    MSDA_DEVICE explicit SharedStage(char* shared) : mine(shared + thread_index() / 32 * warp_bytes) {}
 
-    MSDA_DEVICE void put(int round, int lane, const Prepared<A, Corners>& p) const {
+    MSDA_DEVICE void put(int round, int lane, const Point& p) const {
         const int at = slot(round, lane);
-        A* w = reinterpret_cast<A*>(mine) + at * Corners;
-#pragma unroll
-        for (int c = 0; c < Corners; c++) store_shared(w + c, p.weight[c]);
-        store_shared(ints() + at, p.pixel);
-        store_shared(ints() + slots + at, static_cast<int>(p.valid));
-    }
-    MSDA_DEVICE void publish() const { warp_barrier(); }
-    MSDA_DEVICE int pixel(int round, int s) const { return load_shared(ints() + slot(round, s)); }
-    MSDA_DEVICE u32 valid(int round, int s) const { return static_cast<u32>(load_shared(ints() + slots + slot(round, s))); }
-    MSDA_DEVICE void weights(int round, int s, A* w) const {
-        if constexpr (Corners == 4 && sizeof(A) == 4) {
-            const Raw<16> r = load_shared(reinterpret_cast<const Raw<16>*>(mine) + slot(round, s));
-#pragma unroll
-            for (int c = 0; c < 4; c++) w[c] = bits_to_float(r.word[c]);
+        if constexpr (one_record) {
+            store_shared(record(at), Raw<16>{{static_cast<u32>(p.pixel), float_to_bits(p.number[0]), float_to_bits(p.number[1]), float_to_bits(p.number[2])}});
         } else {
 #pragma unroll
-            for (int c = 0; c < Corners; c++) w[c] = load_shared(reinterpret_cast<const A*>(mine) + slot(round, s) * Corners + c);
+            for (int i = 0; i < Point::numbers; i++) store_shared(number(i) + at, p.number[i]);
+            store_shared(pixels() + at, p.pixel);
         }
+    }
+    MSDA_DEVICE void publish() const { warp_barrier(); }
+    MSDA_DEVICE Point get(int round, int s) const {
+        const int at = slot(round, s);
+        Point p;
+        if constexpr (one_record) {
+            const Raw<16> r = load_shared(record(at));
+            p.pixel = static_cast<int>(r.word[0]);
+#pragma unroll
+            for (int i = 0; i < 3; i++) p.number[i] = bits_to_float(r.word[i + 1]);
+        } else {
+            p.pixel = load_shared(pixels() + at);
+#pragma unroll
+            for (int i = 0; i < Point::numbers; i++) p.number[i] = load_shared(number(i) + at);
+        }
+        return p;
     }
 
   private:
-    MSDA_DEVICE int* ints() const { return reinterpret_cast<int*>(mine + slots * Corners * sizeof(A)); }
-    static MSDA_DEVICE int slot(int round, int s) { return (round * Lanes + s) * (32 / Lanes) + thread_index() % 32 / Lanes; }
+    MSDA_DEVICE Raw<16>* record(int at) const { return reinterpret_cast<Raw<16>*>(mine) + at; }
+    MSDA_DEVICE A* number(int i) const { return reinterpret_cast<A*>(mine) + i * slots; }
+    MSDA_DEVICE int* pixels() const { return reinterpret_cast<int*>(number(Point::numbers)); }
+    static MSDA_DEVICE int slot(int round, int s) { return (round * Lanes + s) * pitch + thread_index() % 32 / Lanes; }
 };
 
 template <class A, int Corners, int Lanes, int Rounds, int Staging>

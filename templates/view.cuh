@@ -12,10 +12,15 @@ struct ValueView {
     const char* base;  // this lane's first channel of pixel 0
     const Shape& shape;
 
-    // The lane's part of pixel `pixel`; 32-bit arithmetic wherever an image's value spans less than 2 GB.
+    // The lane's part of pixel `pixel`: one 32 × 32 + 64 bit instruction wherever a pixel's stride is below 2 GB.
     MSDA_DEVICE const char* at(int pixel) const {
-        if constexpr (T::wide) return base + static_cast<i64>(pixel) * shape.stride_pixel() * element;
-        else return base + pixel * static_cast<int>(shape.stride_pixel() * element);
+        if constexpr (T::wide) return base + pixel * (shape.stride_pixel() * element);
+        else return base + static_cast<i64>(pixel) * static_cast<int>(shape.stride_pixel() * element);
+    }
+    // Bytes from corner 0 to corner c of a point that lies inside level l (inside.cuh): a level one pixel wide or high has no further corner there.
+    MSDA_DEVICE i64 inside_corner(int c, int l) const {
+        const i64 right = shape.width(l) > 1 ? 1 : 0, below = shape.height(l) > 1 ? shape.width(l) : 0;
+        return ((c & 1) * right + (c >> 1) * below) * shape.stride_pixel() * element;
     }
     // Bytes from corner 0 to corner c of a point on level l.
     MSDA_DEVICE i64 corner(int c, int l) const {

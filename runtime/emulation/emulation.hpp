@@ -69,6 +69,7 @@ void call(void (*kernel)(Parameters...), void** arguments) {
 MSDA_DEVICE int thread_index() { return emulation::current->index; }
 MSDA_DEVICE u32 block_index() { return emulation::current->block; }
 MSDA_DEVICE char* shared_memory() { return emulation::current->shared; }
+MSDA_DEVICE const char* kept(const char* p) { return p; }
 
 }  // namespace msda
 

@@ -2,6 +2,7 @@
 // even, NaN to 0x7fff), and the 16-bit atomics that need it.
 #pragma once
 
+#include "runtime/emulation/collectives.hpp"
 #include "runtime/emulation/memory.hpp"
 
 namespace msda {
@@ -10,6 +11,14 @@ MSDA_DEVICE float fused_multiply_add(float a, float b, float c) { return __built
 MSDA_DEVICE double fused_multiply_add(double a, double b, double c) { return __builtin_fma(a, b, c); }
 MSDA_DEVICE float floor_of(float v) { return __builtin_floorf(v); }
 MSDA_DEVICE double floor_of(double v) { return __builtin_floor(v); }
+MSDA_DEVICE float smaller(float a, float b) { return __builtin_fminf(a, b); }
+MSDA_DEVICE double smaller(double a, double b) { return __builtin_fmin(a, b); }
+MSDA_DEVICE float clamp(float v, float least, float most) { return __builtin_fminf(__builtin_fmaxf(v, least), most); }
+MSDA_DEVICE double clamp(double v, double least, double most) {
+    return __builtin_fmin(__builtin_fmax(v, least), most);
+}
+MSDA_DEVICE float saturate(float v) { return clamp(v, 0.0f, 1.0f); }
+MSDA_DEVICE double saturate(double v) { return clamp(v, 0.0, 1.0); }
 MSDA_DEVICE float bits_to_float(u32 b) { return __builtin_bit_cast(float, b); }
 MSDA_DEVICE u32 float_to_bits(float f) { return __builtin_bit_cast(u32, f); }
 MSDA_DEVICE double bits_to_double(u32 low, u32 high) {
@@ -69,6 +78,38 @@ inline u16 add_bfloats(u16 a, u16 b) {
 MSDA_DEVICE void fp8_pair_to_floats(u16 pair, float& low, float& high) {
     low = emulation::e4m3_to_float(pair & 0xffu);
     high = emulation::e4m3_to_float(pair >> 8);
+}
+
+struct Halves {
+    static float widen(u32 bits) { return half_to_float(static_cast<u16>(bits)); }
+};
+struct Bfloats {
+    static float widen(u32 bits) { return bits_to_float(bits << 16); }
+};
+// The lanes meet three times, eight bytes each: both words of `a` for the lower products, both for the upper ones, and
+// `b`. Products of 16-bit numbers are exact in double, and their sum is but for rounding far below f32's.
+template <class Pair>
+MSDA_DEVICE void multiply_tile(Pair, float* d, const float* c, const u32* a, const u32* b,
+                               emulation::Site site = emulation::Site::here()) {
+    u64 brought[3][32];
+    const u32* words[3] = {a, a + 2, b};
+    for (int i = 0; i < 3; i++) {
+        const u64 word = words[i][0] | static_cast<u64>(words[i][1]) << 32;
+        const u64* all = emulation::meet(emulation::Collective::multiply_tile, word, site);
+        __builtin_memcpy(brought[i], all, sizeof brought[i]);
+    }
+    const int g = emulation::lane() / 4, t = emulation::lane() % 4;
+    const auto half = [](u64 word, int which) { return Pair::widen(static_cast<u32>(word >> (16 * which)) & 0xffffu); };
+    for (int i = 0; i < 4; i++) {
+        double sum = static_cast<double>(c[i]);
+        for (int k = 0; k < 16; k++) {
+            const int from = k % 8 / 2;
+            const float left = half(brought[k / 8][4 * g + from], i / 2 * 2 + k % 2);
+            const float right = half(brought[2][4 * (2 * t + i % 2) + from], k / 8 * 2 + k % 2);
+            sum += static_cast<double>(left) * static_cast<double>(right);
+        }
+        d[i] = static_cast<float>(sum);
+    }
 }
 
 MSDA_DEVICE void red_f16x2(void* p, u32 pair, emulation::Site site = emulation::Site::here()) {

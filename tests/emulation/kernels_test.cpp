@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 
 #include "generator/emit.hpp"
 #include "msda/error.hpp"
@@ -159,6 +160,56 @@ TEST_CASE("every form of the backward agrees with the reference") {
          with(scatter_sorted, {{&C::levels_per_pass, 2}}),
          with(scatter_sorted, {{&C::levels_per_pass, 4}, {&C::cells, 4096}}), with(scatter_owned, {{&C::cells, 64}}),
          with(scatter_owned, {{&C::cells, 128}, {&C::split, 2}, {&C::tile_width, 32}})}));
+}
+
+TEST_CASE("the dense backward agrees with the reference") {
+    using C = Config;
+    for (const Type type : {Type::f16, Type::bf16})
+        for (const std::int64_t points : {1, 3, 4}) {
+            Problem p = problem_of(Pass::backward, 2, 0, 2, 32, {{9, 7}, {4, 4}, {1, 3}}, {points}, type);
+            p.queries = p.pixels;
+            p.accumulate = points == 3 ? Accumulate::native : Accumulate::automatic;
+            const auto with = [](int width, int height, int owners, int cells) {
+                return Fields{{&C::scatter, scatter_dense}, {&C::tile_width, width}, {&C::tile_height, height},
+                              {&C::threads, width * std::max(1, height) * owners}, {&C::cells, cells}, {&C::heads, 1},
+                              {&C::split, 1}, {&C::lanes, 4}, {&C::vector, 16}, {&C::min_blocks, 0}, {&C::kept, 0}};
+            };
+            check_all(build({fmt::format("dense, {} points", points), normalise(p)},
+                            {with(8, 4, 1, 32), with(32, 0, 2, 64), with(4, 4, 4, 16)}));
+        }
+}
+
+TEST_CASE("an Inf or NaN of one row leaves the others as they are") {
+    // One value pixel and one query's grad_output; what neither touches stays finite and right.
+    for (const Type type : {Type::f16, Type::f32})
+        for (const Pass pass : {Pass::forward, Pass::backward}) {
+            Problem p = problem_of(pass, 1, 0, 2, 32, {{8, 8}}, {2}, type);
+            p.queries = p.pixels;
+            p = normalise(p);
+            const Config config = default_config(p, Silicon{});
+            const Plan steps = plan(p, config);
+            const SceneTensors scene(p, Scene::model, steps.workspace_bytes);
+            const Tensors& t = scene.tensors();
+            const auto module = emulator().compile(emit(p, config));
+            const auto spoil = [&](const void* tensor, std::int64_t at) {
+                host::write(type, const_cast<void*>(tensor), at, std::numeric_limits<double>::infinity());
+            };
+            pass == Pass::forward ? spoil(t.value, 64 * 27 + 5) : spoil(t.grad_output, 64 * 27 + 5);
+            emulator().run(steps, *module, t, emulation_extents(p, steps, t));
+            INFO(name(type), " ", name(pass), " ", canonical(config));
+            const ReferenceResult reference = compute_reference(p, t, 1);
+            const void* result = pass == Pass::forward ? t.output : t.grad_value;
+            const auto& wanted = pass == Pass::forward ? reference.output : reference.grad_value;
+            std::int64_t finite = 0;
+            for (std::size_t i = 0; i < wanted.size(); i++) {
+                if (!std::isfinite(wanted[i])) continue;
+                finite++;
+                const double got = host::read(type, result, static_cast<std::int64_t>(i));
+                REQUIRE(std::abs(got - wanted[i]) <= 2e-3 * (1 + std::abs(wanted[i])));
+            }
+            CHECK(finite > 3000);
+            CHECK(finite < static_cast<std::int64_t>(wanted.size()));
+        }
 }
 
 TEST_CASE("deterministic sums are bit-equal whatever the order of threads and blocks") {

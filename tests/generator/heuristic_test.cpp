@@ -93,7 +93,7 @@ TEST_CASE("the space is worth searching") {
     const std::vector<Config> all = space(draw::detr(Pass::backward, 2, 0, Type::f16), Silicon{});
     std::set<int> forms;
     for (const Config& c : all) forms.insert(c.scatter);
-    CHECK(forms == std::set<int>{scatter_direct, scatter_sorted, scatter_owned});
+    CHECK(forms == std::set<int>{scatter_direct, scatter_sorted, scatter_owned, scatter_dense});
     for (const Config& c : space(draw::detr(Pass::backward, 2, 0, Type::f16, Accumulate::deterministic), Silicon{}))
         REQUIRE(c.scatter == scatter_owned);
 }

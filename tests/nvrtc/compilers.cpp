@@ -88,6 +88,15 @@ class Forms {
         add("sorted", p, c);
     }
 
+    void dense(Type value, Accumulate sums) {
+        const Problem p = small(Pass::backward, value, sums, turn());
+        Config c = base(p);
+        c.scatter = scatter_dense;
+        c.heads = c.split = 1;
+        c.tile_width = 32, c.tile_height = 0, c.threads = 64, c.cells = 64, c.kept = 0;
+        add("dense", p, c);
+    }
+
     void owned(Type value, bool once) {
         const Problem p = small(Pass::backward, value, Accumulate::deterministic, turn());
         Config c = base(p);
@@ -154,7 +163,10 @@ std::vector<Form> forms(int capability) {
         for (const Accumulate sums : {Accumulate::automatic, Accumulate::native}) all.direct(type, sums);
     all.sorted(Type::f32, Accumulate::f32);
     for (const Type type : {Type::f16, Type::bf16})
-        for (const Accumulate sums : {Accumulate::automatic, Accumulate::native}) all.sorted(type, sums);
+        for (const Accumulate sums : {Accumulate::automatic, Accumulate::native}) {
+            all.sorted(type, sums);
+            all.dense(type, sums);
+        }
     for (const Type type : {Type::f32, Type::f16, Type::bf16, Type::f64})
         for (const bool once : {false, true}) all.owned(type, once);
     return all.take();

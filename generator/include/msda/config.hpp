@@ -30,6 +30,7 @@ enum Scatter : int {
     scatter_direct = 0,  // four vector reds a point
     scatter_sorted = 1,  // a block bins its queries' points by pixel in shared memory: one red a pixel
     scatter_owned = 2,  // a block owns pixels and pulls the points that touch them: one plain write a pixel, no atomics
+    scatter_dense = 3,  // a block's points and pixels as matrix products on tensor cores: one red a pixel
 };
 
 // One way to run a problem. Every field is an integer so that a config is a row of a table; 0 is "not used" where a
@@ -45,8 +46,8 @@ struct Config {
     int unroll = 4;       // points whose loads are issued together
     int min_blocks = 0;   // blocks an SM that the register allocation must allow; 0: the compiler's choice
     int scatter = 0;      // backward: Scatter
-    int threads = 256;    // backward, sorted and owned: threads a block
-    int cells = 1024;     // sorted: cells binned at most a pass; owned: pixels a block owns
+    int threads = 256;    // backward, but for direct: threads a block
+    int cells = 1024;     // sorted: cells binned at most a pass; owned: pixels a block owns; dense: pixels a product
     int kept = 0;  // owned: points kept in shared memory; those of a block all fit, or 0: as many as fit, over and over
     int levels_per_pass = 1;  // sorted: levels binned together
 
