@@ -54,10 +54,18 @@ class Chooser {
             if (verdicts[i].state == State::passed) return learners(name);
             earlier = earlier || i < stage;
         }
-        if (earlier && how_.only.empty())
-            say(fmt::format("{} is judged with the reference solution's {}, since yours {}.", lab_.stages[stage].name,
-                            name, learners(name).attempted() ? "does not pass" : "is not written"));
+        if (earlier && how_.only.empty()) stood_in_[name] = learners(name).attempted();
         return at(own_.solution, name, lab_);
+    }
+
+    // Adds the sentence on this lab's own sections that the solution stood in for.
+    void finish() {
+        std::string list;
+        for (const auto& [name, attempted] : stood_in_)
+            list += fmt::format("{}{} ({})", list.empty() ? "" : ", ", name,
+                                attempted ? "does not pass" : "is not written");
+        if (!list.empty())
+            say(fmt::format("In later stages the reference solution stood in for these parts of yours: {}.", list));
     }
 
   private:
@@ -101,6 +109,7 @@ class Chooser {
     const Progress& progress_;
     std::vector<std::string>& stand_ins_;
     Texts own_;
+    std::map<std::string, bool> stood_in_;  // section, and whether the learner has attempted it
 };
 
 // The composed files of one stage, in a directory of their own, and the module built from them.
@@ -161,6 +170,7 @@ std::vector<Verdict> examine(const Lab& lab, const Examination& how, Progress& p
         if (verdicts[i].state == State::passed && !how.solution)
             progress.passed(lab.check_name(stage), chooser.learners(stage.section).text);
     }
+    chooser.finish();
     return verdicts;
 }
 

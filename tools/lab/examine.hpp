@@ -31,7 +31,7 @@ struct Examination {
 };
 
 // One verdict a stage, in order; those left out by `only` are not_attempted. A stage is judged with the learner's own
-// earlier stages as far as they pass, else with the reference solution's; `stand_ins` gets a sentence for each of those.
+// earlier stages as far as they pass, else with the reference solution's; `stand_ins` gets sentences on those.
 // Passed stages are noted in `progress`.
 std::vector<Verdict> examine(const Lab& lab, const Examination& how, Progress& progress,
                              std::vector<std::string>& stand_ins);

@@ -33,6 +33,9 @@ Verdict judge(Check check, Attempt& attempt) {
         verdict.state = State::failed;
         verdict.message = error.what();
         verdict.log = error.log();
+    } catch (const std::exception& error) {
+        verdict.state = State::failed;
+        verdict.message = error.what();
     }
     verdict.notes = attempt.notes;
     return verdict;

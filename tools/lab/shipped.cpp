@@ -20,7 +20,7 @@ bool sayable(Type type) { return type == Type::f32 || type == Type::f16 || type 
 
 // A request and a wavefront cost 1 ns, a sector ¼: issue slots, cache cycles and traffic in one number, for the share
 // of the multiprocessor with most blocks.
-double cost_us_of(const emulation::Counts& counts, std::int64_t blocks) {
+double time_us_of(const emulation::Counts& counts, std::int64_t blocks) {
     double cost = 0;
     for (const auto& [place, at] : counts.places)
         cost += static_cast<double>(at.requests + at.wavefronts) + 0.25 * static_cast<double>(at.sectors);
@@ -135,7 +135,7 @@ void EmulatedTrack::open(const Problem& problem, const TrackSettings& settings) 
     problem_ = problem;
     kinds_ = settings.data.size();
     loaded_.clear();
-    costs_.clear();
+    times_.clear();
 }
 
 void EmulatedTrack::load(int candidate, const Config& config, const Binary& binary) {
@@ -147,7 +147,7 @@ std::string EmulatedTrack::verify(int candidate) {
     emulation::Counts counts;
     const LabConfig config = to_lab(loaded_.at(candidate));
     const std::string complaint = run_shipped(shipped_, emulator_, problem_, config, cases::Scene::model, &counts);
-    costs_[candidate] = cost_us_of(counts, std::max<std::int64_t>(1, shipped_.blocks(problem_, config)));
+    times_[candidate] = time_us_of(counts, std::max<std::int64_t>(1, shipped_.blocks(problem_, config)));
     return complaint;
 }
 
@@ -157,7 +157,7 @@ Sample EmulatedTrack::measure(int candidate, bool warm) {
         // A fixed sequence of offsets in ±1 %.
         turn_ = turn_ * 6364136223846793005U + 1442695040888963407U;
         const double noise = static_cast<double>(turn_ >> 40U) / static_cast<double>(1U << 24U) - 0.5;
-        sample.us.push_back(costs_.at(candidate) * (warm ? 0.8 : 1) * (1 + 0.02 * noise));
+        sample.us.push_back(times_.at(candidate) * (warm ? 0.8 : 1) * (1 + 0.02 * noise));
     }
     return sample;
 }
