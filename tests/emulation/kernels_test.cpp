@@ -166,8 +166,7 @@ TEST_CASE("the dense backward agrees with the reference") {
     using C = Config;
     for (const Type type : {Type::f16, Type::bf16})
         for (const std::int64_t points : {1, 3, 4}) {
-            Problem p = problem_of(Pass::backward, 2, 0, 2, 32, {{9, 7}, {4, 4}, {1, 3}}, {points}, type);
-            p.queries = p.pixels;
+            Problem p = problem_of(Pass::backward, 2, 9 * 7 + 4 * 4 + 3, 2, 32, {{9, 7}, {4, 4}, {1, 3}}, {points}, type);
             p.accumulate = points == 3 ? Accumulate::native : Accumulate::automatic;
             const auto with = [](int width, int height, int owners, int cells) {
                 return Fields{{&C::scatter, scatter_dense}, {&C::tile_width, width}, {&C::tile_height, height},
@@ -183,9 +182,7 @@ TEST_CASE("an Inf or NaN of one row leaves the others as they are") {
     // One value pixel and one query's grad_output; what neither touches stays finite and right.
     for (const Type type : {Type::f16, Type::f32})
         for (const Pass pass : {Pass::forward, Pass::backward}) {
-            Problem p = problem_of(pass, 1, 0, 2, 32, {{8, 8}}, {2}, type);
-            p.queries = p.pixels;
-            p = normalise(p);
+            const Problem p = normalise(problem_of(pass, 1, 8 * 8, 2, 32, {{8, 8}}, {2}, type));
             const Config config = default_config(p, Silicon{});
             const Plan steps = plan(p, config);
             const SceneTensors scene(p, Scene::model, steps.workspace_bytes);

@@ -123,7 +123,7 @@ TEST_CASE("each field out of its limits is refused by name, with the limit and w
     CHECK(why(&Config::staging, 2) == "staging: expected 0 to 1, got 2");
     CHECK(why(&Config::unroll, 0) == "unroll: expected 1 to 16, got 0");
     CHECK(why(&Config::min_blocks, 33) == "min_blocks: expected 0 to 32, got 33");
-    CHECK(why(&Config::scatter, 3) == "scatter: expected 0 to 2, got 3");
+    CHECK(why(&Config::scatter, 4) == "scatter: expected 0 to 3, got 4");
     CHECK(why(&Config::threads, 1025) == "threads: expected 32 to 1024, got 1025");
     CHECK(why(&Config::cells, 0) == "cells: expected 1 to 8192, got 0");
     CHECK(why(&Config::kept, -1) == "kept: expected 0 to 16384, got -1");
