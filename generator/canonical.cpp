@@ -63,15 +63,14 @@ Gradients parse_gradients(std::string_view text) {
     Gradients g{false, false, false};
     if (text == "none") return g;
     for (const std::string_view word : split(text, ',')) {
-        if (word == "value")
-            g.value = true;
-        else if (word == "location")
-            g.location = true;
-        else if (word == "weight")
-            g.weight = true;
-        else
+        bool* wanted = word == "value"      ? &g.value
+                       : word == "location" ? &g.location
+                       : word == "weight"   ? &g.weight
+                                            : nullptr;
+        if (wanted == nullptr || *wanted)
             throw Error(Code::invalid_problem,
-                        fmt::format("gradients: expected value, location, weight or none, got '{}'", word));
+                        fmt::format("gradients: expected value, location, weight, each once, or none, got '{}'", word));
+        *wanted = true;
     }
     return g;
 }
@@ -98,6 +97,12 @@ class Words {
         return value;
     }
     std::int64_t number(std::string_view key) { return integer(take(key), key); }
+    bool flag(std::string_view key) {
+        const std::string_view text = take(key);
+        if (text == "1" || text == "true") return true;
+        if (text == "0" || text == "false") return false;
+        throw Error(Code::invalid_problem, fmt::format("{}: expected 0, 1, true or false, got '{}'", key, text));
+    }
     void finish() const {
         if (!words_.empty())
             throw Error(Code::invalid_problem, fmt::format("problem text: unknown key '{}'", words_.begin()->first));
@@ -139,7 +144,7 @@ Problem parse_problem(std::string_view text) {
     p.weight = parse_name<Type>(words.take("weight"));
     p.output = parse_name<Type>(words.take("output"));
     p.sampling = parse_name<Sampling>(words.take("sampling"));
-    p.softmax = words.number("softmax") != 0;
+    p.softmax = words.flag("softmax");
     p.reference = parse_name<Reference>(words.take("reference"));
     p.reference_levels = words.number("reference_levels");
     p.pillars = words.number("pillars");

@@ -54,6 +54,9 @@ Tiles tiles_of(const Problem& p, const Config& c) {
 
 int queries_a_block(const Config& c) { return c.tile_width * std::max(1, c.tile_height); }
 
-int row_threads(const Config& c) { return queries_a_block(c) * c.split * c.heads * c.lanes; }
+int row_threads(const Config& c) {
+    const std::int64_t threads = static_cast<std::int64_t>(queries_a_block(c)) * c.split * c.heads * c.lanes;
+    return static_cast<int>(std::min<std::int64_t>(threads, std::numeric_limits<int>::max()));
+}
 
 }  // namespace msda

@@ -34,7 +34,7 @@ Tiles tiles_of(const Problem& problem, const Config& config);
 // Queries a block covers.
 int queries_a_block(const Config& config);
 
-// Threads a block of a row-wise kernel (forward, direct backward).
+// Threads a block of a row-wise kernel (forward, direct backward); 2^31 - 1 where the fields multiply to more.
 int row_threads(const Config& config);
 
 constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }

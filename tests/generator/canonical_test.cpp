@@ -107,7 +107,11 @@ TEST_CASE("malformed texts are refused with the word that is wrong") {
     CHECK(message_of("sampling=bilinear", "sampling=cubic").find("expected one of bilinear, nearest") !=
           std::string::npos);
     CHECK(message_of("gradients=value", "gradients=queries") ==
-          "gradients: expected value, location, weight or none, got 'queries'");
+          "gradients: expected value, location, weight, each once, or none, got 'queries'");
+    CHECK(message_of("gradients=value", "gradients=value,value").find("each once") != std::string::npos);
+    for (const char* number : {"7", "-1", "2", "", "yes", "True"})
+        CHECK(message_of("softmax=0", std::string("softmax=") + number) ==
+              std::string("softmax: expected 0, 1, true or false, got '") + number + "'");
     CHECK(message_of("strides=0,0,0", "strides=0,0") == "strides: expected 3 numbers, got 2");
     CHECK(error_of([] { parse_problem(std::string((1 << 20) + 1, 'x')); }).second ==
           "problem text: expected at most 1 MiB");

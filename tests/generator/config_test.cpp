@@ -73,4 +73,24 @@ TEST_CASE("lesson 43: unknown, missing, doubled and malformed fields are refused
     }
 }
 
+TEST_CASE("any integers make a config that is refused with a sentence or can run") {
+    draw::Urn urn(3);
+    int refused = 0;
+    for (int i = 0; i < 20000; i++) {
+        const Problem p = draw::any_problem(urn);
+        const Silicon silicon = draw::silicon_of(urn.pick({50, 60, 75, 80, 90, 120}));
+        Config c = default_config(p, silicon);
+        for (const ConfigField& field : config_fields())
+            if (urn.between(0, 3) == 0)
+                c.*field.member = urn.pick({0, 1, 16, 32, 64, 1024, 8192, 16384, -1, std::numeric_limits<int>::min(),
+                                            std::numeric_limits<int>::max()});
+        refused += why_not(p, c, silicon).empty() ? 0 : 1;
+    }
+    CHECK(refused > 10000);
+    // Each field within its limit, and their product 2^31.
+    Config most;
+    most.tile_width = 1024, most.tile_height = 64, most.heads = most.lanes = most.split = 32;
+    CHECK(why_not(draw::detr(Pass::forward, 1, 0, Type::f32), most, {}).find("threads a block") == 0);
+}
+
 TEST_SUITE_END();
