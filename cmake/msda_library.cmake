@@ -1,5 +1,6 @@
 # The library that others link, msda::msda: the objects of the three parts in one libmsda.a or libmsda.so.
-add_library(msda_library $<TARGET_OBJECTS:msda_generator> $<TARGET_OBJECTS:msda_tuning_db> $<TARGET_OBJECTS:msda_runtime>)
+add_library(msda_library $<TARGET_OBJECTS:msda_generator> $<TARGET_OBJECTS:msda_tuning_db>
+    $<TARGET_OBJECTS:msda_emulation> $<TARGET_OBJECTS:msda_runtime>)
 add_library(msda::msda ALIAS msda_library)
 set_target_properties(msda_library PROPERTIES
     OUTPUT_NAME msda

@@ -10,6 +10,8 @@ namespace {
 
 constexpr std::uint32_t whole_warp = 0xffffffffu;
 
+constinit thread_local Thread* current = nullptr;  // set at each switch to a fiber
+
 MSDA_UNSEEN bool same(Site a, Site b) {
     return a.line == b.line && (a.file == b.file || __builtin_strcmp(a.file, b.file) == 0);
 }
@@ -30,8 +32,8 @@ MSDA_UNSEEN Lane* next_ready(Block& block, const Lane& from) {
     return nullptr;
 }
 
-MSDA_UNSEEN void continue_with(Block& block, Fiber& from, Lane& next) {
-    *block.current = &next;
+MSDA_UNSEEN void continue_with(Fiber& from, Lane& next) {
+    current = &next;
     switch_fiber(from, *next.fiber);
 }
 
@@ -52,7 +54,7 @@ MSDA_UNSEEN void wait(Lane& self, Site site) {
     if (next == nullptr)
         give_up(self, Fault::Rule::progress, site);
     else
-        continue_with(*self.owner, *self.fiber, *next);
+        continue_with(*self.fiber, *next);
 }
 
 void count(Block& block, Warp& warp) {
@@ -158,7 +160,7 @@ MSDA_UNSEEN void finish(Lane& self) {
     block.finished++;
     Lane* next = next_ready(block, self);
     if (next != nullptr)
-        continue_with(block, *self.fiber, *next);
+        continue_with(*self.fiber, *next);
     else if (block.finished == block.threads)
         switch_fiber(*self.fiber, block.host);
     else
@@ -168,6 +170,8 @@ MSDA_UNSEEN void finish(Lane& self) {
 }  // namespace
 
 const Engine engine = {meet, warp_barrier, block_barrier, access};
+
+MSDA_UNSEEN Thread* current_thread() { return current; }
 
 MSDA_UNSEEN void thread_main(void* lane) {
     begin_fiber();
@@ -192,7 +196,7 @@ MSDA_UNSEEN void run_block(Block& block) {
     block.fault = {};
     release(&block.started);
     Lane& first = block.lanes.get()[block.grid->order == Order::ascending ? 0 : block.threads - 1];
-    continue_with(block, block.host, first);
+    continue_with(block.host, first);
     if (block.grid->count)
         for (int w = 0; w < warps; w++) block.warps.get()[w].log.flush(block.counts);
 }

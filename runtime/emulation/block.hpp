@@ -62,7 +62,6 @@ struct Fault {
 
 struct Block {
     const Grid* grid = nullptr;
-    Thread** current = nullptr;  // the module's, on this host thread
     Fiber host;
     std::unique_ptr<Warp[]> warps;
     std::unique_ptr<Lane[]> lanes;
@@ -79,6 +78,9 @@ struct Block {
 
 // The functions that a kernel calls.
 extern const Engine engine;
+
+// The thread whose code runs now on the calling host thread; every module asks it.
+Thread* current_thread();
 
 // Entry of every fiber; takes its Lane.
 void thread_main(void* lane);

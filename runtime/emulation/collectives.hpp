@@ -21,23 +21,23 @@ inline T from_word(u64 word) {
     return v;
 }
 
-inline int lane() { return current->index % 32; }
+inline int lane() { return current()->index % 32; }
 
 template <class T>
 inline const u64* meet(Collective what, T v, Site site) {
     static_assert(sizeof(T) <= 8, "a shuffle moves int, u32, float or double");
-    Thread& self = *current;
+    Thread& self = *current();
     return self.engine->meet(self, what, to_word(v), site);
 }
 
 }  // namespace emulation
 
 MSDA_DEVICE void block_barrier(emulation::Site site = emulation::Site::here()) {
-    emulation::Thread& self = *emulation::current;
+    emulation::Thread& self = *emulation::current();
     self.engine->block_barrier(self, site);
 }
 MSDA_DEVICE void warp_barrier(emulation::Site site = emulation::Site::here()) {
-    emulation::Thread& self = *emulation::current;
+    emulation::Thread& self = *emulation::current();
     self.engine->warp_barrier(self, site);
 }
 

@@ -52,8 +52,10 @@ struct alignas(16) Raw<16> {
 
 namespace emulation {
 
-// The thread whose code runs now on this host thread; the engine sets it at each switch.
-static thread_local Thread* current = nullptr;
+// Returns the thread whose code runs now on the calling host thread; the engine's function, given when it loads the
+// module. A thread_local here would do the same, but a host thread's table keeps an entry of it when the module is gone,
+// and where such a block begins 16 bytes into a page, LeakSanitizer takes what lies before it for its size and crashes.
+static Thread* (*current)() = nullptr;
 
 template <class... Parameters>
 void call(void (*kernel)(Parameters...), void** arguments) {
@@ -66,17 +68,17 @@ void call(void (*kernel)(Parameters...), void** arguments) {
 
 }  // namespace emulation
 
-MSDA_DEVICE int thread_index() { return emulation::current->index; }
-MSDA_DEVICE u32 block_index() { return emulation::current->block; }
-MSDA_DEVICE char* shared_memory() { return emulation::current->shared; }
+MSDA_DEVICE int thread_index() { return emulation::current()->index; }
+MSDA_DEVICE u32 block_index() { return emulation::current()->block; }
+MSDA_DEVICE char* shared_memory() { return emulation::current()->shared; }
 MSDA_DEVICE const char* kept(const char* p) { return p; }
 
 }  // namespace msda
 
-// Where the engine finds this module's current thread, on the host thread that asks.
-extern "C" __attribute__((visibility("default"))) inline __attribute__((used)) msda::emulation::Thread**
-msda_emulated_current() {
-    return &msda::emulation::current;
+// The engine calls it once, before any kernel.
+extern "C" __attribute__((visibility("default"))) inline __attribute__((used)) void msda_emulated_connect(
+    msda::emulation::Thread* (*current)()) {
+    msda::emulation::current = current;
 }
 
 #include "runtime/emulation/collectives.hpp"

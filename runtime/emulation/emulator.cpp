@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include "msda/error.hpp"
+#include "runtime/emulation/block.hpp"
 #include "runtime/emulation/sanitizers.hpp"
 #include "runtime/once_map.hpp"
 #include "runtime/parallel.hpp"
@@ -94,7 +95,8 @@ EmulatedModule::EmulatedModule(const std::string& compiler, std::string_view sou
         throw Error(Code::compile_failed, fmt::format("emulation: the module built by {} does not load", compiler),
                     why != nullptr ? why : "");
     }
-    current_ = reinterpret_cast<Grid::Current>(dlsym(library_, "msda_emulated_current"));
+    using Connect = void (*)(emulation::Thread * (*)());
+    reinterpret_cast<Connect>(dlsym(library_, "msda_emulated_connect"))(emulation::current_thread);
 }
 
 EmulatedModule::~EmulatedModule() { dlclose(library_); }
@@ -176,7 +178,6 @@ Counts Emulator::run(const Plan& plan, const EmulatedModule& module, const Tenso
         Grid grid;
         grid.name = step.kernel;
         grid.entry = module.kernel(step.kernel);
-        grid.current = module.current();
         grid.arguments = arguments.addresses.data();
         grid.blocks = step.grid[0];
         grid.threads = static_cast<int>(step.threads);

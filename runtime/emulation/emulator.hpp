@@ -25,13 +25,10 @@ class EmulatedModule {
 
     // A kernel by its entry name. Throws Error(invalid_argument) when the source has none of that name.
     emulation::Grid::Entry kernel(const std::string& name) const;
-    // Returns where the module keeps the thread that runs on the calling host thread.
-    emulation::Grid::Current current() const { return current_; }
 
   private:
     emulation::PrivateDirectory directory_;
     void* library_ = nullptr;
-    emulation::Grid::Current current_ = nullptr;
 };
 
 // How to run a plan under emulation.

@@ -8,7 +8,7 @@ namespace msda {
 namespace emulation {
 
 inline void announce(Access kind, const void* p, int bytes, Site site) {
-    Thread& self = *current;
+    Thread& self = *current();
     self.engine->access(self, kind, p, bytes, site);
 }
 

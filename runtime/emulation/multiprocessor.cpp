@@ -128,7 +128,6 @@ void Multiprocessor::run(const Grid& grid, std::uint32_t first, std::uint32_t st
                                                      grid.name, grid.threads));
     Block& block = state_->block;
     block.grid = &grid;
-    block.current = grid.current();
     block.host = host_fiber();
     state_->provide(grid.threads);
     for (std::uint64_t b = first; b < grid.blocks; b += step) state_->run_one(grid, static_cast<std::uint32_t>(b));

@@ -27,11 +27,9 @@ enum class Order : std::uint8_t { ascending, descending };
 // One grid. What it points to belongs to the caller.
 struct Grid {
     using Entry = void (*)(void** arguments);  // one thread's execution of the kernel
-    using Current = Thread** (*)();            // where the module keeps the thread that runs on the calling host thread
 
     std::string name;  // of the kernel, for messages
     Entry entry = nullptr;
-    Current current = nullptr;
     void** arguments = nullptr;
     std::uint32_t blocks = 1;
     int threads = 32;                    // a block

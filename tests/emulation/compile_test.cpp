@@ -1,5 +1,6 @@
 // Building modules: one build for many who ask, clear errors, nothing left behind.
 #include <doctest/doctest.h>
+#include <link.h>
 
 #include <filesystem>
 #include <fstream>
@@ -59,6 +60,25 @@ TEST_CASE("threads that ask for one source get one module") {
     for (const auto& module : modules) CHECK(module == modules.front());
     CHECK(emulator().compile(source) == modules.front());
     CHECK(emulator().compile(source, {"-DOTHER"}) != modules.front());
+}
+
+// Why: runtime/emulation/emulation.hpp, at `current`.
+TEST_CASE("a module has no thread-local storage") {
+    const auto module = emulator().compile(kernel_source("store_global<4>(out, Raw<4>{{18}});"));
+    struct Seen {
+        int modules = 0, with_storage = 0;
+    } seen;
+    dl_iterate_phdr(
+        [](dl_phdr_info* info, std::size_t, void* data) {
+            if (std::string(info->dlpi_name).find("msda-emulation-") == std::string::npos) return 0;
+            static_cast<Seen*>(data)->modules++;
+            for (int i = 0; i < info->dlpi_phnum; i++)
+                if (info->dlpi_phdr[i].p_type == PT_TLS) static_cast<Seen*>(data)->with_storage++;
+            return 0;
+        },
+        &seen);
+    CHECK(seen.modules >= 1);
+    CHECK(seen.with_storage == 0);
 }
 
 TEST_CASE("the private directory goes away with its content") {
