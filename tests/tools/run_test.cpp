@@ -33,6 +33,7 @@ TEST_CASE("run --json has every key, on the CPU and under emulation") {
             CHECK(answer["pass"] == pass);
             CHECK(answer["verified"] == true);
             CHECK(answer["median_us"] > 0);
+            CHECK(answer["prepare_ms"] > 0);
             CHECK(answer["norm_error"] <= 1e-3);
             CHECK(answer["config"]["tile_width"].is_number_integer());
             const bool backward = std::string(pass) == "backward";

@@ -63,6 +63,7 @@ Json to_json(const Outcome& o) {
     json["reference"] = o.oracle;
     json["median_us"] = o.median_us ? finite(*o.median_us) : Json(nullptr);
     if (!o.timing.empty()) json["timing"] = o.timing;
+    if (o.prepare_ms) json["prepare_ms"] = *o.prepare_ms;
     if (!o.verification.overrun.empty()) json["overrun"] = o.verification.overrun;
     json["problem"] = canonical(p);
     json["version"] = version();

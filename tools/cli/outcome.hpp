@@ -21,9 +21,10 @@ struct Outcome {
     std::string gpu;  // the GPU's name, empty on host devices
     Operator op;
     Verification verification;
-    std::string oracle;               // "gpu" or "cpu": where the reference was computed
-    std::optional<double> median_us;  // of what the device was asked to time
-    std::string timing;               // how it was timed
+    std::string oracle;                // "gpu" or "cpu": where the reference was computed
+    std::optional<double> median_us;   // of what the device was asked to time
+    std::string timing;                // how it was timed
+    std::optional<double> prepare_ms;  // of prepare(): compiled, or read from a cache, and loaded
 };
 
 const char* name(Locations locations);
@@ -34,8 +35,8 @@ Locations parse_locations(const std::string& text);
 std::string gpu_name(Session& session, Device device);
 
 // Keys: device, gpu, shape, pass, dtype, locations, accumulate (backward), config, config_origin, source_digest,
-// workspace_bytes, verified, max_error, norm_error, errors (by tensor), median_us and timing where timed, problem,
-// version.
+// workspace_bytes, verified, max_error, norm_error, errors (by tensor), median_us, timing and prepare_ms where timed,
+// problem, version.
 Json to_json(const Outcome& outcome);
 // The config as an object of its fields.
 Json to_json(const Config& config);

@@ -1,6 +1,7 @@
 // msda run: the main job on one problem: prepare, launch, verify against the reference, time.
 #include <fmt/format.h>
 
+#include <chrono>
 #include <memory>
 
 #include "tools/cli/arrays.hpp"
@@ -24,6 +25,7 @@ void print(std::ostream& out, const Outcome& o) {
                        o.gpu.empty() ? device_name(o.device) : o.gpu);
     out << fmt::format("  config    {} ({})\n", brief(o.op.config(), p.pass), o.op.config_origin());
     out << fmt::format("  source    {}\n", o.op.source_digest());
+    if (o.prepare_ms) out << fmt::format("  prepared  {}\n", duration_text(*o.prepare_ms * 1000));
     if (o.op.workspace_bytes() > 0) out << fmt::format("  workspace {} bytes\n", o.op.workspace_bytes());
     for (const Verdict& v : o.verification.verdicts)
         out << fmt::format("  {:<15} {}: norm error {:.2e} (allowed {:.0e}), max error {:.2e}\n", v.tensor,
@@ -40,13 +42,16 @@ void run(Session& session, const RunOptions& options) {
     Inputs inputs;
     if (!options.load.empty()) inputs = load_inputs(options.load, what.problem);
     const Device device = session.device(options.trial.device);
-    Trials trials(session, device);
+    Trials trials(session, device);  // makes the context, which is no part of preparing
+    const auto start = std::chrono::steady_clock::now();
     const Prepared prepared = prepare_all(session, device, {what}, options.config).front();
+    const std::chrono::duration<double, std::milli> prepare_time = std::chrono::steady_clock::now() - start;
     if (prepared.error) throw *prepared.error;
     if (options.load.empty())
         inputs = make_inputs(what.problem, locations, static_cast<std::uint64_t>(options.trial.seed));
     Outputs outputs;
     Outcome outcome = trials.verify(what, *prepared.op, locations, inputs, &outputs);
+    outcome.prepare_ms = prepare_time.count();
     if (!options.save.empty()) save_arrays(options.save, what.problem, inputs, outputs);
     if (outcome.verification.passed()) trials.time(outcome, inputs);
     if (options.json)

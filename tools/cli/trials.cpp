@@ -77,7 +77,8 @@ Outcome Trials::verify(const NamedProblem& what, const Operator& op, Locations l
             .verification = msda::verify(op, tensors_, reference, 0, outputs),
             .oracle = oracle_.on_gpu(what.problem) ? "gpu" : "cpu",
             .median_us = {},
-            .timing = {}};
+            .timing = {},
+            .prepare_ms = {}};
 }
 
 void Trials::time(Outcome& outcome, const Inputs& inputs) {
