@@ -1,6 +1,37 @@
 # shellcheck shell=bash
-# Counts test results over several runs; sourced by tools/test and .ci/run.
+# Counts test results over several runs, in named stages; sourced by tools/test and .ci/run.
 passed=0 failed=0 skipped=0
+stage_names=() stage_starts=()
+
+# stage NAME: what runs from here on belongs to it, in the printed log and in stage_times.
+stage() {
+    stage_names+=("$*")
+    stage_starts+=("$SECONDS")
+    printf '\n== %s (minute %d)\n' "$*" $((SECONDS / 60))
+}
+
+# stage_times: a line a stage with its minutes.
+stage_times() {
+    local i end
+    for i in "${!stage_names[@]}"; do
+        end="${stage_starts[i + 1]:-$SECONDS}"
+        printf '%6.1f min  %s\n' "$(((end - stage_starts[i]) / 6))e-1" "${stage_names[i]}"
+    done
+}
+
+# run_counted COMMAND...: a command whose last line is a closing line; adds its counts and keeps that line to itself.
+run_counted() {
+    local log
+    log="$(mktemp)"
+    "$@" </dev/null 2>&1 | tee "$log" | grep -avE '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' || true
+    if [[ "$(tail -n 1 "$log")" =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed,\ ([0-9]+)\ skipped$ ]]; then
+        ((passed += BASH_REMATCH[1], failed += BASH_REMATCH[2], skipped += BASH_REMATCH[3])) || true
+    else
+        printf 'FAILED (no closing line): %s\n' "$*"
+        ((failed += 1))
+    fi
+    rm -f "$log"
+}
 
 # run_cases COMMAND...: runs a doctest program and adds the counts of its last "[msda] passed=N failed=N skipped=N" line.
 # A program that ends without that line, or badly with no case failed, counts as one failure.

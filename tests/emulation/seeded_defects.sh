@@ -31,8 +31,7 @@ for compiler in "${compilers[@]}"; do
     fi
     build="build/tsan-$(basename "$compiler")"
     program="$build/bin/msda_test_seeded_defect"
-    cmake --preset tsan -B "$build" -DCMAKE_CXX_COMPILER="$compiler" >/dev/null
-    cmake --build "$build" --target msda_test_seeded_defect >/dev/null
+    tools/build tsan -B "$build" -DCMAKE_CXX_COMPILER="$compiler" -DMSDA_BUILD_TOOLS=OFF -- msda_test_seeded_defect >/dev/null 2>&1
     export MSDA_HOST_CXX="$compiler"
     mapfile -t names < <("$program" 2>&1 | tail -n +2)
     for name in "${names[@]}"; do
