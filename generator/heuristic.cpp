@@ -136,8 +136,8 @@ Config sorted_config(const Problem& p, const Silicon& s, const Config& direct) {
     return why_not(p, c, s).empty() ? c : direct;
 }
 
-// Small tiles, so that boxes of pixels stay small and blocks many (ddetr-enc f16 native: 310 µs, 404 sorted; bev-tsa 187
-// and 265); 72 registers (323 µs with 80). `sorted` where the problem or the GPU has no such form.
+// Small tiles, so that boxes of pixels stay small and blocks many (ddetr-enc f16 native: 310 µs, 404 sorted; bev-tsa
+// 187 and 265); 72 registers (323 µs with 80). `sorted` where the problem or the GPU has no such form.
 Config dense_config(const Problem& p, const Silicon& s, const Config& sorted) {
     Config c = sorted;
     c.scatter = scatter_dense;

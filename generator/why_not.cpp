@@ -90,8 +90,10 @@ std::string native_limits(const Problem& p, const Config& c, const Silicon& s) {
 
 std::string dense_limits(const Problem& p, const Config& c, const Silicon& s) {
     if (s.capability < 80) return fmt::format("scatter: the dense form needs sm_80 or newer, got sm_{}", s.capability);
-    if (bytes_of(p.value) != 2 || p.sampling != Sampling::bilinear || p.head_dim != 32 || c.vector != 16 || c.lanes != 4)
-        return "scatter: the dense form is for bilinear sampling of f16 and bf16 values with 32 channels, read by 4 lanes";
+    if (bytes_of(p.value) != 2 || p.sampling != Sampling::bilinear || p.head_dim != 32 || c.vector != 16 ||
+        c.lanes != 4)
+        return "scatter: the dense form is for bilinear sampling of f16 and bf16 values with 32 channels, read by 4 "
+               "lanes";
     const int queries = queries_a_block(c);
     if (!power_of_two(queries) || queries < 16 || queries > 256)
         return fmt::format("scatter: expected 16 to 256 queries a block in the dense form, a power of two, got {}",

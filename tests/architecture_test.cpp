@@ -13,11 +13,13 @@
 #include <string_view>
 #include <vector>
 
+#include "tests/paths.hpp"
+
 namespace fs = std::filesystem;
 
 namespace {
 
-const fs::path root = MSDA_TEST_SOURCE_DIR;
+const fs::path root = msda::test::source_folder();
 
 // A folder, the parts it may include, and the third-party headers (prefixes of <...>) it may use besides the standard
 // library's.

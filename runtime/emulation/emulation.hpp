@@ -53,8 +53,9 @@ struct alignas(16) Raw<16> {
 namespace emulation {
 
 // Returns the thread whose code runs now on the calling host thread; the engine's function, given when it loads the
-// module. A thread_local here would do the same, but a host thread's table keeps an entry of it when the module is gone,
-// and where such a block begins 16 bytes into a page, LeakSanitizer takes what lies before it for its size and crashes.
+// module. A thread_local here would do the same, but a host thread's table keeps an entry of it when the module is
+// gone, and where such a block begins 16 bytes into a page, LeakSanitizer takes what lies before it for its size and
+// crashes.
 static Thread* (*current)() = nullptr;
 
 template <class... Parameters>

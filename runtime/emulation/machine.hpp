@@ -19,7 +19,17 @@ enum class Access : unsigned char { global_load, global_store, global_red, share
 constexpr int access_kinds = 6;
 
 // What the 32 lanes of a warp do together; lanes that meet must agree on it.
-enum class Collective : unsigned char { shuffle, shuffle_xor, shuffle_up, any, ballot, minimum, maximum, multiply_tile, barrier };
+enum class Collective : unsigned char {
+    shuffle,
+    shuffle_xor,
+    shuffle_up,
+    any,
+    ballot,
+    minimum,
+    maximum,
+    multiply_tile,
+    barrier
+};
 
 struct Thread;
 

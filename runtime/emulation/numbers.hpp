@@ -14,9 +14,7 @@ MSDA_DEVICE double floor_of(double v) { return __builtin_floor(v); }
 MSDA_DEVICE float smaller(float a, float b) { return __builtin_fminf(a, b); }
 MSDA_DEVICE double smaller(double a, double b) { return __builtin_fmin(a, b); }
 MSDA_DEVICE float clamp(float v, float least, float most) { return __builtin_fminf(__builtin_fmaxf(v, least), most); }
-MSDA_DEVICE double clamp(double v, double least, double most) {
-    return __builtin_fmin(__builtin_fmax(v, least), most);
-}
+MSDA_DEVICE double clamp(double v, double least, double most) { return __builtin_fmin(__builtin_fmax(v, least), most); }
 MSDA_DEVICE float saturate(float v) { return clamp(v, 0.0f, 1.0f); }
 MSDA_DEVICE double saturate(double v) { return clamp(v, 0.0, 1.0); }
 MSDA_DEVICE float bits_to_float(u32 b) { return __builtin_bit_cast(float, b); }

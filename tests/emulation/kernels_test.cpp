@@ -166,12 +166,21 @@ TEST_CASE("the dense backward agrees with the reference") {
     using C = Config;
     for (const Type type : {Type::f16, Type::bf16})
         for (const std::int64_t points : {1, 3, 4}) {
-            Problem p = problem_of(Pass::backward, 2, 9 * 7 + 4 * 4 + 3, 2, 32, {{9, 7}, {4, 4}, {1, 3}}, {points}, type);
+            Problem p =
+                problem_of(Pass::backward, 2, 9 * 7 + 4 * 4 + 3, 2, 32, {{9, 7}, {4, 4}, {1, 3}}, {points}, type);
             p.accumulate = points == 3 ? Accumulate::native : Accumulate::automatic;
             const auto with = [](int width, int height, int owners, int cells) {
-                return Fields{{&C::scatter, scatter_dense}, {&C::tile_width, width}, {&C::tile_height, height},
-                              {&C::threads, width * std::max(1, height) * owners}, {&C::cells, cells}, {&C::heads, 1},
-                              {&C::split, 1}, {&C::lanes, 4}, {&C::vector, 16}, {&C::min_blocks, 0}, {&C::kept, 0}};
+                return Fields{{&C::scatter, scatter_dense},
+                              {&C::tile_width, width},
+                              {&C::tile_height, height},
+                              {&C::threads, width * std::max(1, height) * owners},
+                              {&C::cells, cells},
+                              {&C::heads, 1},
+                              {&C::split, 1},
+                              {&C::lanes, 4},
+                              {&C::vector, 16},
+                              {&C::min_blocks, 0},
+                              {&C::kept, 0}};
             };
             check_all(build({fmt::format("dense, {} points", points), normalise(p)},
                             {with(8, 4, 1, 32), with(32, 0, 2, 64), with(4, 4, 4, 16)}));

@@ -8,6 +8,8 @@
 #include <set>
 #include <string>
 
+#include "tests/paths.hpp"
+
 namespace {
 
 std::string read(const std::filesystem::path& path) {
@@ -31,7 +33,7 @@ std::set<std::string> functions(const std::string& text) {
 TEST_SUITE_BEGIN("emulation");
 
 TEST_CASE("the emulation has the same functions as arch.cuh") {
-    const std::filesystem::path root = MSDA_TEST_SOURCE_DIR;
+    const std::filesystem::path root = msda::test::source_folder();
     const auto wanted = functions(read(root / "templates/arch.cuh"));
     std::set<std::string> got;
     for (const auto& entry : std::filesystem::directory_iterator(root / "runtime/emulation"))

@@ -8,6 +8,7 @@
 #include "generator/emit.hpp"
 #include "tests/generator/comma_locale.hpp"
 #include "tests/generator/draw.hpp"
+#include "tests/paths.hpp"
 
 using namespace msda;
 
@@ -35,7 +36,7 @@ const std::vector<Level> smaller = {{60, 80}, {30, 40}, {15, 20}, {8, 10}};
 TEST_SUITE_BEGIN("generator");
 
 TEST_CASE("golden: the forward of Deformable DETR's encoder in f16") {
-    std::ifstream file(MSDA_TEST_SOURCE_DIR "/tests/golden/forward_ddetr_enc_f16.cu");
+    std::ifstream file(std::string(msda::test::source_folder()) + "/tests/golden/forward_ddetr_enc_f16.cu");
     const std::string golden{std::istreambuf_iterator<char>(file), {}};
     const Config c = parse_config(
         "tile_width=8 tile_height=4 heads=2 lanes=4 vector=16 split=1 staging=0 unroll=4 min_blocks=4 scatter=0 "

@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 
+#include "tests/paths.hpp"
 #include "tests/runtime/fake_machine.hpp"
 
 using namespace msda;
@@ -67,7 +68,7 @@ TEST_CASE("options come from the environment, and a value that does not fit is r
 }
 
 TEST_CASE("docs/environment.md lists exactly the variables that the code reads") {
-    const std::filesystem::path root = MSDA_TEST_SOURCE_DIR;
+    const std::filesystem::path root = msda::test::source_folder();
     std::set<std::string> read;
     // A quoted name on a line that asks for a variable.
     const std::regex asks("(?:getenv|variable|environment|flag|count)\\(\"(MSDA_[A-Z_]+)\"");

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "tests/paths.hpp"
 #include "tests/tuning_db/example.hpp"
 #include "tuning_db/builtin.hpp"
 #include "tuning_db/database.hpp"
@@ -16,14 +17,16 @@ using namespace msda::test;
 
 namespace {
 
+std::string root() { return std::string(msda::test::source_folder()); }
+
 nlohmann::json schema() {
-    std::ifstream file(MSDA_TEST_SOURCE_DIR "/tuning_db/schema.json");
+    std::ifstream file(root() + "/tuning_db/schema.json");
     return nlohmann::json::parse(file);
 }
 
 // The project's own Python where there is one, else the system's.
 std::string python() {
-    const std::string own = MSDA_TEST_SOURCE_DIR "/.venv/bin/python3";
+    const std::string own = root() + "/.venv/bin/python3";
     return std::filesystem::exists(own) ? own : "python3";
 }
 
@@ -34,8 +37,7 @@ std::vector<std::string> verdicts(const TemporaryDirectory& directory, const std
            "check = jsonschema.Draft7Validator(json.load(open(sys.argv[1])))\n"
            "for file in sys.argv[2:]:\n"
            "    print('valid' if check.is_valid(json.load(open(file))) else 'refused')\n";
-    std::string command =
-        python() + " '" + (directory / "judge.py") + "' '" MSDA_TEST_SOURCE_DIR "/tuning_db/schema.json'";
+    std::string command = python() + " '" + (directory / "judge.py") + "' '" + root() + "/tuning_db/schema.json'";
     for (const std::string& file : files) command += " " + (directory / file);
     REQUIRE(std::system((command + " > " + (directory / "verdicts")).c_str()) == 0);
     std::ifstream stream(directory / "verdicts");

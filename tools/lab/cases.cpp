@@ -26,13 +26,13 @@ std::string place_of(const Problem& p, const std::string& tensor, std::int64_t a
     return fmt::format("b={} q={} head={} {}", row / heads / p.queries, row / heads % p.queries, row % heads, inner);
 }
 
-const std::vector<double>& tensor_of(const ReferenceResult& reference, const std::string& tensor) {
+const std::vector<double>& tensor_of(const ReferenceResult& reference, std::string_view tensor) {
     if (tensor == "output") return reference.output;
     if (tensor == "grad_value") return reference.grad_value;
     return tensor == "grad_weights" ? reference.grad_weights : reference.grad_locations;
 }
 
-const void* memory_of(const Tensors& tensors, const std::string& tensor) {
+const void* memory_of(const Tensors& tensors, std::string_view tensor) {
     if (tensor == "output") return tensors.output;
     if (tensor == "grad_value") return tensors.grad_value;
     return tensor == "grad_weights" ? tensors.grad_weights : tensors.grad_locations;
