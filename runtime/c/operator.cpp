@@ -93,6 +93,9 @@ const char* msda_operator_config_origin(const msda_operator* prepared) {
 const char* msda_operator_source_digest(const msda_operator* prepared) {
     return prepared != nullptr ? prepared->prepared.source_digest().c_str() : "";
 }
+int32_t msda_operator_tier(const msda_operator* prepared) {
+    return prepared != nullptr && prepared->prepared.tier() == Specialise::family ? MSDA_FAMILY : MSDA_EXACT;
+}
 size_t msda_operator_workspace_bytes(const msda_operator* prepared) {
     return prepared != nullptr ? prepared->prepared.workspace_bytes() : 0;
 }

@@ -36,6 +36,7 @@ Options options_of(const msda_options* pointer) {
     take("disk_cache", given.disk_cache, options.disk_cache);
     take("deterministic", given.deterministic, options.deterministic);
     take("tune_on_miss", given.tune_on_miss, options.tune_on_miss);
+    take("tier_up", given.tier_up, options.tier_up);
     if (given.cpu_threads < 0 || given.cpu_threads > 4096)
         throw Error(Code::invalid_argument,
                     fmt::format("options.cpu_threads: expected 0 to 4096, got {}", given.cpu_threads));
@@ -81,6 +82,10 @@ msda_status msda_runtime_doctor(msda_runtime* runtime, char** text) {
         *text = nullptr;
         *text = c::copy_of(c::runtime_of(runtime).doctor());
     });
+}
+
+msda_status msda_runtime_settle(msda_runtime* runtime) {
+    return c::guarded([&] { c::runtime_of(runtime).settle(); });
 }
 
 void msda_free_text(char* text) { std::free(text); }

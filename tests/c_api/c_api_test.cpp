@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <atomic>
 #include <cstring>
 #include <string>
 #include <thread>
@@ -209,6 +210,33 @@ TEST_CASE("on a GPU: prepared, described, launched on the caller's stream; the o
     msda_operator_destroy(prepared);
 }
 
+TEST_CASE("tier-up: an operator runs on its family's kernel until the runtime has settled") {
+    FakeMachine machine;
+    Options wanted = machine.options();
+    wanted.tier_up = true;
+    machine.runtime = std::make_unique<Runtime>(wanted);
+    machine.runtime->state().use_driver(machine.driver.started());
+    machine.runtime->state().use_nvrtc(machine.nvrtc.library());
+    std::atomic<bool> open{false};
+    machine.nvrtc.on_compile = [&, caller = std::this_thread::get_id()] {
+        if (std::this_thread::get_id() != caller) open.wait(false);
+    };
+    msda_runtime runtime{std::move(machine.runtime)};
+    const msda_problem_fields fields = fields_of_small_problem();
+    msda_problem* problem = nullptr;
+    msda_operator* prepared = nullptr;
+    REQUIRE(msda_problem_create(&fields, &problem) == MSDA_OK);
+    REQUIRE(msda_prepare(&runtime, problem, 0, nullptr, &prepared) == MSDA_OK);
+    CHECK(msda_operator_tier(prepared) == MSDA_FAMILY);
+    open = true;
+    open.notify_all();
+    CHECK(msda_runtime_settle(&runtime) == MSDA_OK);
+    CHECK(msda_operator_tier(prepared) == MSDA_EXACT);
+    CHECK(msda_operator_tier(nullptr) == MSDA_EXACT);
+    msda_operator_destroy(prepared);
+    msda_problem_destroy(problem);
+}
+
 TEST_CASE("a config that is given is used, and refused where it cannot run") {
     FakeC c;
     msda_operator* prepared = nullptr;
@@ -296,6 +324,7 @@ TEST_CASE("options reach the runtime; warnings reach the callback") {
     options.database = "/nowhere/db.json";
     options.deterministic = MSDA_ON;
     options.tune_on_miss = MSDA_OFF;
+    options.tier_up = MSDA_ON;
     options.disk_cache = MSDA_ON;
     options.cpu_threads = 3;
     options.warn = [](const char* message, void* user) {
@@ -311,6 +340,7 @@ TEST_CASE("options reach the runtime; warnings reach the callback") {
     CHECK(got.database == options.database);
     CHECK(got.deterministic);
     CHECK_FALSE(got.tune_on_miss);
+    CHECK(got.tier_up);
     CHECK(got.cpu_threads == 3);
     got.warn("hello");
     CHECK(warnings == std::vector<std::string>{"hello"});

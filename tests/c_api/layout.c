@@ -18,6 +18,7 @@ AT(msda_options, tune_on_miss, 48);
 AT(msda_options, cpu_threads, 52);
 AT(msda_options, warn, 56);
 AT(msda_options, user, 64);
+AT(msda_options, tier_up, 72);
 
 AT(msda_problem_fields, batch, 8);
 AT(msda_problem_fields, queries, 16);

@@ -7,6 +7,7 @@ import torch
 
 PRECISION = 0.005  # stop once the standard error of the median is below this share of it
 FEWEST, MOST = 5, 60  # batches
+SECONDS = 3  # that one timing may take beyond its fewest batches
 
 
 class Timing:
@@ -26,11 +27,11 @@ def enough(samples):
     return 1.2533 * deviation / math.sqrt(len(samples)) <= PRECISION * middle
 
 
-def repeat(batch, how, most=MOST):
+def repeat(batch, how):
     """`batch` returns µs a call; its first run warms up and does not count."""
     batch()
-    samples = []
-    while not enough(samples) and len(samples) < most:
+    samples, until = [], time.monotonic() + SECONDS
+    while not enough(samples) and (len(samples) < FEWEST or (len(samples) < MOST and time.monotonic() < until)):
         samples.append(batch())
     return Timing(samples, how)
 
@@ -42,7 +43,7 @@ def time_on_cpu(calls):
             call()
         return 1e6 * (time.perf_counter() - begin) / len(calls)
 
-    return repeat(batch, "cpu", FEWEST)
+    return repeat(batch, "cpu")
 
 
 def time_on_gpu(stream, calls):

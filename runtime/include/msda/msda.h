@@ -79,9 +79,11 @@ typedef struct msda_options {
     int32_t cpu_threads;          // threads of the CPU path
     void (*warn)(const char* message, void* user);  // receives each warning once, from any thread; null: one line on stderr
     void* user;                   // handed to warn
+    int32_t tier_up;              // MSDA_ON, MSDA_OFF: new shapes run at once, their own kernel is compiled in the background
+    int32_t reserved;             // 0
 } msda_options;
 // Initialises a msda_options.
-#define MSDA_OPTIONS_INIT {sizeof(msda_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+#define MSDA_OPTIONS_INIT {sizeof(msda_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 
 // Makes a runtime of its own. `options` null: all from the environment.
 MSDA_API msda_status msda_runtime_create(const msda_options* options, msda_runtime** runtime);
@@ -91,6 +93,9 @@ MSDA_API void msda_runtime_destroy(msda_runtime* runtime);
 MSDA_API int32_t msda_runtime_has_gpu(msda_runtime* runtime);
 // Each library path tried and what came of it, versions, devices, the cache; free it with msda_free_text().
 MSDA_API msda_status msda_runtime_doctor(msda_runtime* runtime, char** text);
+// Waits until nothing is left to compile in the background, as under tier_up before a graph is captured, which keeps the kernels that were
+// current then. Returns at once where nothing tiers up.
+MSDA_API msda_status msda_runtime_settle(msda_runtime* runtime);
 
 // What is to be computed.
 typedef struct msda_problem msda_problem;
@@ -207,6 +212,9 @@ MSDA_API const char* msda_operator_config(const msda_operator* prepared);
 MSDA_API const char* msda_operator_config_origin(const msda_operator* prepared);
 // A digest of the emitted source, stable across machines.
 MSDA_API const char* msda_operator_source_digest(const msda_operator* prepared);
+// What a launch would run now: MSDA_EXACT, or MSDA_FAMILY for such a problem and, under tier_up, while the kernel of the very shape (whose
+// config and digest are told above) is not loaded.
+MSDA_API int32_t msda_operator_tier(const msda_operator* prepared);
 // Bytes that msda_launch() needs in msda_tensors.workspace; fixed for the life of the operator.
 MSDA_API size_t msda_operator_workspace_bytes(const msda_operator* prepared);
 
