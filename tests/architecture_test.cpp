@@ -114,6 +114,7 @@ std::string part_of(const std::string& include, const Part& from) {
     // The learner's files are compiled with these two folders on the include path.
     if (from.folder == "labs" && fs::exists(root / "labs/common" / include)) return "labs";
     if (from.folder == "labs" && fs::exists(root / "templates" / include)) return "templates";
+    if (from.folder == "examples" && fs::exists(root / "examples" / include)) return "examples";
     for (std::string_view folder : {"generator/include", "runtime/include"}) {
         if (fs::exists(root / folder / include)) return std::string(folder);
     }
