@@ -1,23 +1,34 @@
 # shellcheck shell=bash
 # What the packaging tests share; sourced with the repository's root as working directory.
-consumer="$PWD/tests/packaging/consumer"
+consumers="$PWD/tests/packaging"
+# The flags of the project's own build, so that a compiler cache has the objects already.
+configure=(cmake -G Ninja -DCMAKE_BUILD_TYPE=Release -DMSDA_WERROR=ON)
+if command -v ccache >/dev/null; then
+    configure+=(-DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+fi
 
-# by_find_package PREFIX FOLDER: builds the consumer against an installed tree and runs it.
-by_find_package() {
-    cmake -S "$consumer" -B "$2" -G Ninja -DCMAKE_PREFIX_PATH="$1"
-    cmake --build "$2"
-    "$2/consumer"
+# run_consumers FOLDER: runs the programs that a consumer's build left there.
+run_consumers() {
+    "$1/consumer_cpp"
+    "$1/consumer_c"
 }
 
-# by_pkg_config PREFIX FOLDER [--static]: the same with a bare compiler.
+# by_find_package PREFIX FOLDER: builds the consumers against an installed tree and runs them.
+by_find_package() {
+    "${configure[@]}" -S "$consumers/consumer" -B "$2" -DCMAKE_PREFIX_PATH="$1"
+    cmake --build "$2"
+    run_consumers "$2"
+}
+
+# by_pkg_config PREFIX FOLDER [--static]: the same with bare compilers.
 by_pkg_config() {
-    local flags place
+    local place flags
     mkdir -p "$2"
     place="$(dirname "$(find "$1" -name msda.pc)")"
-    flags="$(PKG_CONFIG_PATH="$place" pkg-config ${3:+"$3"} --cflags --libs msda)"
-    # shellcheck disable=SC2086  # several words on purpose
-    "${CXX:-c++}" -std=c++20 "$consumer/main.cpp" $flags -Wl,-rpath,"$(dirname "$place")" -o "$2/consumer"
-    "$2/consumer"
+    read -ra flags <<<"$(PKG_CONFIG_PATH="$place" pkg-config ${3:+"$3"} --cflags --libs msda) -Wl,-rpath,$(dirname "$place")"
+    "${CXX:-c++}" -std=c++20 "$consumers/consumer/main.cpp" "${flags[@]}" -o "$2/consumer_cpp"
+    "${CC:-cc}" -std=c99 -pedantic -Werror "$consumers/consumer/main.c" "${flags[@]}" -o "$2/consumer_c"
+    run_consumers "$2"
 }
 
 # needs_no_cuda FILE...: CUDA's libraries are opened at run time, never linked.
@@ -36,4 +47,13 @@ names_no_build_path() {
         printf 'the files above name the source tree\n'
         return 1
     fi
+}
+
+# says_version FOLDER: what is installed says the one version that CMakeLists.txt gives.
+says_version() {
+    local version
+    version="$(sed -n 's/^project(msda VERSION \([0-9.]*\) .*/\1/p' CMakeLists.txt)"
+    [[ -n "$version" ]]
+    grep -qx "Version: $version" "$(find "$1" -name msda.pc)"
+    grep -q "\"$version\"" "$(find "$1" -name msda-config-version.cmake)"
 }
