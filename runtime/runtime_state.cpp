@@ -67,6 +67,7 @@ Runtime::State::State(Options given)
       packs(files, warnings, Packs::paths_from_environment()),
       layers(layers_options(options, warnings, packs)),
       binaries(cache, warnings, [this](int driver_version) { return nvrtc(driver_version); }),
+      capture(Capture::from_environment(options.warn)),
       tune_on_miss(msda::tune_on_miss),
       tiers_(
           binaries, warnings, [this](int driver_version) { return nvrtc(driver_version); },
@@ -87,7 +88,7 @@ std::shared_ptr<const Operator::State> Runtime::State::prepare(Runtime& runtime,
     }
     if (auto found = operators_.find(key)) return found;
     if (context != nullptr) refuse_capture(*context, stream);
-    return operators_.get(key, [&] { return make(runtime, key, context); });
+    return operators_.get(key, [&] { return captured(make(runtime, key, context), context, capture); });
 }
 
 Identity Runtime::State::identify(Runtime& runtime, const OperatorKey& key, const Silicon& silicon) {

@@ -11,6 +11,7 @@
 
 #include "msda/msda.hpp"
 #include "runtime/binaries.hpp"
+#include "runtime/capture.hpp"
 #include "runtime/device_context.hpp"
 #include "runtime/driver.hpp"
 #include "runtime/emulation/emulator.hpp"
@@ -53,7 +54,8 @@ struct Runtime::State {
     Packs packs;
     Layers layers;
     Binaries binaries;
-    TuneOnMiss tune_on_miss;  // set by whoever can tune; used only where Options::tune_on_miss says so
+    std::shared_ptr<Capture> capture;  // null: off
+    TuneOnMiss tune_on_miss;           // set by whoever can tune; used only where Options::tune_on_miss says so
 
     // The driver, opened and started at the first call; tests put their own in. Throws Error(no_driver).
     std::shared_ptr<const Driver> driver();

@@ -12,7 +12,10 @@ Blocker::Blocker(std::shared_ptr<DeviceContext> context) : context_(std::move(co
     driver.check(driver.mem_host_alloc, &memory, sizeof(unsigned), static_cast<unsigned>(CU_MEMHOSTALLOC_DEVICEMAP));
     word_ = static_cast<volatile unsigned*>(memory);
     *word_ = 0;
-    driver.check(driver.mem_host_get_device_pointer, &address_, memory, 0u);
+    const CUresult result = driver.mem_host_get_device_pointer(&address_, memory, 0u);
+    if (result == CUDA_SUCCESS) return;
+    driver.mem_free_host(memory);
+    driver.fail(driver.mem_host_get_device_pointer.name, result);
 }
 
 Blocker::~Blocker() {

@@ -10,6 +10,7 @@
 #include "runtime/current_context.hpp"
 #include "runtime/gpu_operator.hpp"
 #include "runtime/runtime_state.hpp"
+#include "runtime/tensor_files.hpp"
 #include "runtime/verify/oracle.hpp"
 
 namespace msda {
@@ -18,10 +19,12 @@ namespace {
 constexpr double batch_us =
     800;  // two kinds of data make a sample of 1.6 ms: ~1000 samples in the 2 s they cost at most
 
-Locations kind_of(const std::string& name) {
-    if (name == "model") return Locations::model;
-    if (name == "uniform") return Locations::uniform;
-    throw Error(Code::invalid_argument, fmt::format("kind of data: expected model or uniform, got '{}'", name));
+Inputs inputs_of(const Problem& problem, const std::string& kind, const TrackSettings& settings) {
+    if (kind == "captured") return load_inputs(settings.captured, problem);
+    if (kind == "model") return make_inputs(problem, Locations::model, settings.seed);
+    if (kind == "uniform") return make_inputs(problem, Locations::uniform, settings.seed);
+    throw Error(Code::invalid_argument,
+                fmt::format("kind of data: expected model, uniform or captured, got '{}'", kind));
 }
 
 std::size_t largest_workspace(const Problem& problem, const Silicon& silicon) {
@@ -63,7 +66,7 @@ void GpuTrack::open(const Problem& problem, const TrackSettings& settings) {
     timer_.emplace(place_);
     const std::size_t workspace = largest_workspace(problem, place_.context->device().silicon);
     for (const std::string& name : settings.data) {
-        const Inputs inputs = make_inputs(problem, kind_of(name), settings.seed);
+        const Inputs inputs = inputs_of(problem, name, settings);
         data_.push_back(std::make_unique<RotatingTensors>(place_, problem, inputs, workspace));
         if (data_.size() == 1) reference_ = Oracle(runtime_, place_).compute(problem, inputs, data_[0]->first());
     }
@@ -104,7 +107,7 @@ GpuTrack::Entrant& GpuTrack::entrant(int candidate) {
 }
 
 std::string GpuTrack::verify(int candidate) try {
-    return msda::verify(entrant(candidate).op, data_.front()->first(), reference_).complaint();
+    return msda::verify(entrant(candidate).op, data_.front()->first(), reference_, 0, &outputs_).complaint();
 } catch (const Error& error) {
     if (error.code() != Code::driver_failed) throw;
     throw DeviceFault(error.what());

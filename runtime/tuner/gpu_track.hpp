@@ -42,6 +42,7 @@ class GpuTrack final : public Track {
     std::optional<Timer> timer_;
     std::vector<std::unique_ptr<RotatingTensors>> data_;
     ReferenceResult reference_;
+    Outputs outputs_;  // of the candidate verified last
     std::map<int, Entrant> entrants_;
 };
 

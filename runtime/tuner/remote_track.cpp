@@ -40,11 +40,8 @@ void RemoteTrack::open(const Problem& problem, const TrackSettings& settings) {
 
 // A worker that dies while it makes inputs and reference died of no candidate: that is an error of the device.
 void RemoteTrack::start() {
-    const Json request = {{"do", "open"},
-                          {"problem", canonical(problem_)},
-                          {"device", settings_.ordinal},
-                          {"seed", settings_.seed},
-                          {"data", settings_.data}};
+    const Json request = {{"do", "open"},           {"problem", canonical(problem_)}, {"device", settings_.ordinal},
+                          {"seed", settings_.seed}, {"data", settings_.data},         {"captured", settings_.captured}};
     for (int attempt = 0;; attempt++) {
         if (!worker_) {
             if (++workers_ > most_workers)

@@ -18,6 +18,7 @@ constexpr std::size_t screen_samples = 3;
 // Both first samples this much slower than the best: one 3× spike in 50 cannot do that, and noise of 5 % is far below.
 const double hopeless = std::log(1.5);
 constexpr int bad_times_allowed = 3;
+constexpr std::size_t hills = 6;  // of the best, whose neighbours are tried
 
 }  // namespace
 
@@ -60,30 +61,75 @@ double objective(const Sample& sample) {
     return sample.us.empty() ? 0 : std::exp(sum / static_cast<double>(sample.us.size()));
 }
 
-Search::Search(int candidates, SearchSettings settings)
-    : settings_(settings), candidates_(static_cast<std::size_t>(candidates)) {
-    std::mt19937_64 random(settings.seed);
-    to_compile_.resize(candidates_.size());
-    std::iota(to_compile_.begin(), to_compile_.end(), 0);
-    for (std::size_t i = to_compile_.size(); i > 2; i--)
-        std::swap(to_compile_[i - 1], to_compile_[1 + random() % (i - 1)]);
+std::vector<int> search_order(int candidates, std::uint64_t seed) {
+    std::mt19937_64 random(seed);
+    std::vector<int> order(static_cast<std::size_t>(candidates));
+    std::iota(order.begin(), order.end(), 0);
+    for (std::size_t i = order.size(); i > 2; i--) std::swap(order[i - 1], order[1 + random() % (i - 1)]);
+    return order;
+}
+
+Search::Search(int candidates, SearchSettings settings, NeighboursOf neighbours)
+    : settings_(settings), candidates_(static_cast<std::size_t>(candidates)), neighbours_(std::move(neighbours)) {
+    const std::vector<int> order = search_order(candidates, settings.seed);
+    to_compile_.assign(order.begin(), order.end());
 }
 
 std::optional<int> Search::next_compile() {
     if (to_compile_.empty()) return std::nullopt;
-    const int candidate = to_compile_.front();
-    to_compile_.pop_front();
-    candidates_[candidate].fate = Fate::compiling;
+    const bool explored = neighbours_ && explored_ >= settings_.explore;
+    std::optional<int> candidate;
+    if (explored || (neighbours_ && climb_next_)) candidate = next_neighbour();
+    climb_next_ = !climb_next_;
+    if (!candidate && explored) {
+        // With nothing left in flight the best have no untried neighbour any more: that is the end of the climb.
+        if (compiling_ == 0 && !next_screened()) to_compile_.clear();
+        return std::nullopt;
+    }
+    if (!candidate) {
+        candidate = to_compile_.front();
+        explored_++;
+    }
+    std::erase(to_compile_, *candidate);
+    candidates_[*candidate].fate = Fate::compiling;
+    compiling_++;
     return candidate;
+}
+
+// The candidate that is being screened, else the first of those compiled, none of which has gone bad meanwhile.
+std::optional<int> Search::next_screened() {
+    if (screened_now_ && candidates_[*screened_now_].fate == Fate::verified) return screened_now_;
+    while (!ready_.empty() && candidates_[ready_.front()].fate != Fate::ready) ready_.pop_front();
+    return ready_.empty() ? std::nullopt : std::optional(ready_.front());
+}
+
+// An untried neighbour of one of the best screened so far, the best one's first. Several hills are climbed at once, so
+// one lucky sample does not lead the whole search astray.
+std::optional<int> Search::next_neighbour() {
+    std::vector<std::pair<double, int>> best = {{0.0, 0}};
+    for (const auto& [candidate, times] : screen_)
+        if (candidates_[candidate].fate == Fate::screened) best.emplace_back(median(times), candidate);
+    const std::size_t count = std::min(best.size(), hills);
+    std::partial_sort(best.begin(), best.begin() + static_cast<std::ptrdiff_t>(count), best.end());
+    best.resize(count);
+    for (const auto& [score, candidate] : best) {
+        const auto [near, fresh] = near_.try_emplace(candidate);
+        if (fresh) near->second = neighbours_(candidate);
+        for (const int neighbour : near->second)
+            if (candidates_[neighbour].fate == Fate::waiting) return neighbour;
+    }
+    return std::nullopt;
 }
 
 void Search::compiled(int candidate, const std::string& digest) {
     Candidate& c = candidates_[candidate];
     if (c.fate != Fate::compiling) return;  // screening is over
+    compiling_--;
     c.digest = digest;
     const auto [at, fresh] = by_digest_.emplace(digest, candidate);
     if (fresh) {
         c.fate = Fate::ready;
+        ready_.push_back(candidate);
     } else if (candidate != 0) {
         retire(candidate, Fate::duplicate, fmt::format("same code and launch as candidate {}", at->second));
     } else {
@@ -95,7 +141,9 @@ void Search::compiled(int candidate, const std::string& digest) {
 }
 
 void Search::compile_failed(int candidate, const std::string& why) {
-    if (candidates_[candidate].fate == Fate::compiling) retire(candidate, Fate::compile_failed, why);
+    if (candidates_[candidate].fate != Fate::compiling) return;
+    compiling_--;
+    retire(candidate, Fate::compile_failed, why);
 }
 
 double Search::level() const {
@@ -120,18 +168,12 @@ Action Search::next_screening(double seconds) {
 
     const bool out_of_time = seconds >= settings_.budget_s / 2;
     const bool out_of_patience = settings_.patience > 0 && since_best_ >= settings_.patience;
-    bool compiling = !to_compile_.empty();
-    int ready = -1;
-    for (int i = 1; i < static_cast<int>(candidates_.size()); i++) {
-        const Candidate& c = candidates_[i];
-        // One that is under way is finished before another begins, so that few modules are loaded at a time.
-        if (c.fate == Fate::verified) return {Action::Kind::measure, i};
-        if (c.fate == Fate::ready && ready < 0) ready = i;
-        compiling |= c.fate == Fate::compiling;
-    }
-    if (!out_of_time && !out_of_patience) {
-        if (ready >= 0) return {Action::Kind::verify, ready};
-        if (compiling) return {Action::Kind::wait};
+    // One that is under way is finished before another begins, so that few modules are loaded at a time.
+    if (const std::optional<int> next = next_screened()) {
+        if (candidates_[*next].fate == Fate::verified) return {Action::Kind::measure, *next};
+        if (!out_of_time && !out_of_patience) return {Action::Kind::verify, *next};
+    } else if (!out_of_time && !out_of_patience && (compiling_ > 0 || !to_compile_.empty())) {
+        return {Action::Kind::wait};
     }
     close_screening();
     return next_race(seconds);
@@ -139,7 +181,9 @@ Action Search::next_screening(double seconds) {
 
 void Search::verified(int candidate) {
     Candidate& c = candidates_[candidate];
-    if (c.fate == Fate::ready) c.fate = Fate::verified;
+    if (c.fate != Fate::ready) return;
+    c.fate = Fate::verified;
+    if (candidate != 0) screened_now_ = candidate;
 }
 
 void Search::wrong(int candidate, const std::string& why) { retire(candidate, Fate::wrong, why); }

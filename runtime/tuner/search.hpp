@@ -1,14 +1,15 @@
 // The search for the fastest config of one problem, as a state machine: it has no clock, no device and no threads. A
 // driver (runtime/tuner/tune.hpp) asks what to do next and reports what came of it.
 //
-// Candidates are compiled in seeded order, the default first; each is verified, then screened by a few samples against
-// the default's drifting level; the best go through two heats of interleaved rounds into a final, which runs until the
-// leader is clear of the others and of the default. Candidate 0 is the default: it takes part in everything and wins
-// unless another is faster by the margin beyond doubt.
+// Candidates are compiled in seeded order, the default first, in turn with neighbours of the best so far; each is
+// verified, then screened by a few samples against the default's drifting level; the best go through two heats of
+// interleaved rounds into a final, which runs until the leader is clear of the others and of the default. Candidate 0
+// is the default: it takes part in everything and wins unless another is faster by the margin beyond doubt.
 #pragma once
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <random>
@@ -23,6 +24,7 @@ namespace msda {
 // How long and how carefully to search.
 struct SearchSettings {
     double budget_s = 30;  // screening stops at half of it, heats at three quarters
+    int explore = 96;      // candidates taken at random, beside the neighbours of the best; without neighbours: all
     int patience = 0;      // stop screening after so many candidates in a row brought no new best; 0: screen all
     std::uint64_t seed = 1;
     double margin = 0.01;     // a winner is faster than the default by at least this part
@@ -80,12 +82,16 @@ struct SearchResult {
 
 class Search {
   public:
-    // `candidates` ≥ 1, number 0 the default.
-    Search(int candidates, SearchSettings settings);
+    // The numbers of the candidates next to one: configs that differ by one step in one respect.
+    using NeighboursOf = std::function<std::vector<int>(int candidate)>;
 
-    // The next candidate to compile, taken as being compiled from now on; nothing when all are under way or screening
-    // is over.
+    // `candidates` ≥ 1, number 0 the default. No neighbours: all candidates are screened.
+    Search(int candidates, SearchSettings settings, NeighboursOf neighbours = {});
+
+    // The next candidate to compile, taken as being compiled from now on. Nothing: ask again after the next report, or
+    // never where no_more_compiles().
     std::optional<int> next_compile();
+    bool no_more_compiles() const { return to_compile_.empty(); }
     void compiled(int candidate, const std::string& digest);
     void compile_failed(int candidate, const std::string& why);
 
@@ -119,13 +125,22 @@ class Search {
     void judge_final();
     void screen(int candidate, double log_time);
     void retire(int candidate, Fate fate, const std::string& why);
+    std::optional<int> next_neighbour();
+    std::optional<int> next_screened();
     void finish(bool complete, const std::string& why);
     double level() const;  // the default's current log time
     bool default_ready() const { return default_levels_.size() >= 5; }
 
     SearchSettings settings_;
     std::vector<Candidate> candidates_;
-    std::deque<int> to_compile_;
+    NeighboursOf neighbours_;
+    std::map<int, std::vector<int>> near_;  // answers of neighbours_
+    int explored_ = 0;                      // candidates given to compile in seeded order
+    bool climb_next_ = false;               // random candidates and neighbours take turns
+    int compiling_ = 0;
+    std::deque<int> ready_;            // compiled, in that order; some may have another fate by now
+    std::optional<int> screened_now_;  // verified last, but for the default
+    std::deque<int> to_compile_;            // not yet given, in seeded order
     std::map<std::string, int> by_digest_;
     ClockFilter clocks_;
     Stage stage_ = Stage::screening;
@@ -140,6 +155,10 @@ class Search {
     bool complete_ = false;
     std::string why_;
 };
+
+// The order in which a search takes candidates that it has no better reason for: the default, then all others, shuffled
+// by the seed.
+std::vector<int> search_order(int candidates, std::uint64_t seed);
 
 // Geometric mean of a sample over the kinds of data; not positive or not finite when any time is.
 double objective(const Sample& sample);

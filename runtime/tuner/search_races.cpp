@@ -29,7 +29,7 @@ constexpr double alike = 0.004;       // finalists this sure to be within that o
 void Search::close_screening() {
     for (int i = 1; i < static_cast<int>(candidates_.size()); i++)
         if (const Fate fate = candidates_[i].fate; fate <= Fate::verified)
-            retire(i, Fate::skipped, "the budget or the patience ended before its turn");
+            retire(i, Fate::skipped, "screening ended before its turn");
     to_compile_.clear();
     std::vector<int> order;
     for (const auto& [candidate, times] : screen_)

@@ -30,6 +30,7 @@ void open(Track& track, const Json& request) {
     settings.ordinal = request.at("device").get<int>();
     settings.seed = request.at("seed").get<std::uint64_t>();
     settings.data = request.at("data").get<std::vector<std::string>>();
+    settings.captured = request.at("captured").get<std::string>();
     track.open(parse_problem(request.at("problem").get<std::string>()), settings);
 }
 

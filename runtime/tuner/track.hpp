@@ -24,7 +24,8 @@ class DeviceFault : public std::runtime_error {
 struct TrackSettings {
     int ordinal = 0;
     std::uint64_t seed = 1;                                // of the inputs
-    std::vector<std::string> data = {"model", "uniform"};  // kinds of locations (runtime/inputs.hpp), in this order
+    std::vector<std::string> data = {"model", "uniform"};  // kinds of locations (runtime/inputs.hpp), or "captured"
+    std::string captured;                                  // directory of the captured tensors (runtime/capture.hpp)
 };
 
 // Not thread-safe. Throws Error where the device cannot be used at all.

@@ -59,7 +59,8 @@ std::string trials_directory(const std::string& database) { return database + ".
 void save_trials(const FileSystem& files, const std::string& database, const TrialSet& set) {
     const std::string directory = trials_directory(database);
     Json trials = Json::array();
-    for (const Trial& trial : set.trials) trials.push_back(to_json(trial));
+    for (const Trial& trial : set.trials)
+        if (trial.fate != Fate::skipped) trials.push_back(to_json(trial));
     const Json json = {{"problem", set.problem},
                        {"silicon",
                         {{"capability", set.silicon.capability},

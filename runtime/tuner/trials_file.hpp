@@ -20,7 +20,8 @@ struct TrialSet {
 // "db.json.trials" of "db.json".
 std::string trials_directory(const std::string& database);
 
-// Writes a set, over an earlier one of the same problem and silicon. Throws Error(io_failed).
+// Writes a set, without the candidates that were never tried, over an earlier one of the same problem and silicon.
+// Throws Error(io_failed).
 void save_trials(const FileSystem& files, const std::string& database, const TrialSet& set);
 
 // All sets of a database, in the order of their problems; files that are not such sets are named in `complaints`.

@@ -13,6 +13,7 @@
 #include "generator/plan.hpp"
 #include "msda/error.hpp"
 #include "runtime/digest.hpp"
+#include "runtime/tuner/neighbours.hpp"
 #include "runtime/tuner/outcome.hpp"
 
 namespace msda {
@@ -42,7 +43,9 @@ class Run {
           candidates_(std::move(candidates)),
           track_(track),
           compile_(compile),
-          search_(static_cast<int>(candidates_.size()), request.search),
+          neighbours_(candidates_),
+          search_(static_cast<int>(candidates_.size()), request.search,
+                  [this](int candidate) { return neighbours_.of(candidate); }),
           binaries_(candidates_.size()) {}
 
     TuneOutcome operator()() {
@@ -53,6 +56,7 @@ class Run {
             compilers.emplace_back([this] { compile_loop(); });
         try {
             track_.open(request_.problem, request_.track);  // while the first candidates compile
+            opened_s_ = seconds();
             start_ = Clock::now();  // the budget is for searching; inputs and reference are made once whatever it is
             device_loop();
         } catch (...) {
@@ -66,6 +70,8 @@ class Run {
         if (!lost_)
             for (const int candidate : loaded_) track_.unload(candidate);
         TuneOutcome outcome = outcome_of(request_, candidates_, search_, stop_asked(), track_.memory_mhz(), seconds());
+        outcome.opened_s = opened_s_;
+        outcome.waited_s = waited_s_;
         if (lost_) outcome.why = fmt::format("the device was lost: {}", lost_->what());
         return outcome;
     }
@@ -77,13 +83,18 @@ class Run {
     void end_compiling() {
         const std::lock_guard lock(mutex_);
         over_ = true;
+        work_.notify_all();
     }
 
     void compile_loop() {
         std::unique_lock lock(mutex_);
         while (!over_ && !stop_asked()) {
             const std::optional<int> candidate = search_.next_compile();
-            if (!candidate) return;
+            if (!candidate && search_.no_more_compiles()) return;
+            if (!candidate) {
+                work_.wait_for(lock, std::chrono::milliseconds(50));
+                continue;
+            }
             const auto index = static_cast<std::size_t>(*candidate);
             lock.unlock();
             std::string failure;
@@ -112,10 +123,13 @@ class Run {
             const Action action = search_.next(seconds());
             if (action.kind == Action::Kind::done) return;
             if (action.kind == Action::Kind::wait) {
+                const double before = seconds();
                 news_.wait_for(lock, std::chrono::milliseconds(50));
+                waited_s_ += seconds() - before;
                 continue;
             }
             perform(action, lock);
+            work_.notify_all();
         }
     }
 
@@ -188,13 +202,17 @@ class Run {
     Track& track_;
     const CompileCandidate& compile_;
     std::mutex mutex_;
-    std::condition_variable news_;
+    std::condition_variable news_;  // something was compiled
+    std::condition_variable work_;  // something may be there to compile
+    const Neighbours neighbours_;
     Search search_;
     bool over_ = false;
     std::optional<Error> lost_;     // why the device cannot be used any more
     std::vector<Binary> binaries_;  // written under the lock before the search knows of them, then only read
     std::deque<int> loaded_;        // used last at the back
-    Clock::time_point start_;
+    Clock::time_point start_ = Clock::now();
+    double opened_s_ = 0;
+    double waited_s_ = 0;
     double next_progress_ = 0;
 };
 

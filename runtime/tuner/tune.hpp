@@ -52,8 +52,10 @@ struct TuneOutcome {
     Record record;              // label fields (gpu, driver, nvrtc, command, date) are left for the caller
     std::vector<Trial> trials;  // in the order of the candidates
     std::string why;            // how the winner was found
-    double seconds = 0;
-    int timed = 0;  // candidates verified and timed
+    double seconds = 0;         // of the search
+    double opened_s = 0;        // before it: inputs and reference
+    double waited_s = 0;        // of the search, with nothing to do for the device but wait for a compile
+    int timed = 0;              // candidates verified and timed
 };
 
 // Runs the search to its end, the budget's end or `stop`. Throws Error: invalid_argument for an empty space,

@@ -64,10 +64,9 @@ void DeviceTensors::poison() {
         buffer->fill(0xff);
 }
 
-Outputs DeviceTensors::download() const {
-    Outputs outputs;
+void DeviceTensors::download(Outputs& outputs) const {
     const auto get = [](const DeviceBuffer& from, HostBuffer& to) {
-        to = HostBuffer(from.bytes());
+        if (to.bytes() != from.bytes()) to = HostBuffer(from.bytes());
         from.download(to.data());
     };
     get(output_, outputs.output);
@@ -75,7 +74,6 @@ Outputs DeviceTensors::download() const {
     get(grad_locations_, outputs.grad_locations);
     get(grad_weights_, outputs.grad_weights);
     get(grad_references_, outputs.grad_references);
-    return outputs;
 }
 
 std::string DeviceTensors::overrun() const {

@@ -23,7 +23,8 @@ class DeviceTensors {
     void poison();
 
     // Copies what the problem writes to the host; on no stream, so after DevicePlace::wait().
-    Outputs download() const;
+    // Into buffers that are used again where they fit: fresh memory of this size costs more than the copy.
+    void download(Outputs& outputs) const;
 
     // The name of a tensor beside which something was written since poison(), or empty.
     std::string overrun() const;

@@ -25,7 +25,8 @@ struct Verification {
 
 // Poisons the outputs of `tensors` (fitted to the operator's problem, inputs uploaded), launches, waits and compares.
 // grad_value of native 16-bit sums, which stall (operator.md), is held to `native_tolerance` only: its error is
-// reported. `outputs`, when given, receives the results. Throws Error(driver_failed) when the launch fails.
+// reported. `outputs`, when given, receives the results, in its own memory where that fits. Throws Error(driver_failed)
+// when the launch fails.
 Verification verify(const Operator& op, DeviceTensors& tensors, const ReferenceResult& reference, int threads = 0,
                     Outputs* outputs = nullptr);
 

@@ -141,6 +141,72 @@ TEST_CASE("SIGINT ends a long run with a valid file, --resume goes on") {
     CHECK(shown(msda, db).size() >= 2);
 }
 
+TEST_CASE("what an application launches under MSDA_CAPTURE is tuned from there") {
+    const Command msda;
+    const std::string captured = msda.path("captured");
+    const std::string db = msda.path("db.json");
+    for (const char* dtype : {"f32", "f16"})
+        REQUIRE(msda(msda::test::with_small_problem({"run", "--device", "cpu", "--dtype", dtype}),
+                     {{"MSDA_CAPTURE", captured}, {"MSDA_CAPTURE_DATA", dtype == std::string("f16") ? "1" : "0"}})
+                    .status == 0);
+    const auto tuned = msda({"tune", "--capture", captured, "--simulate", "--db", db, "--json"});
+    CAPTURE(tuned.err);
+    REQUIRE(tuned.status == 0);
+    const json records = json::parse(tuned.out)["records"];
+    REQUIRE(records.size() == 2);
+    for (const json& record : records) {
+        const bool tensors = record["problem"].get<std::string>().find("value=f16") != std::string::npos;
+        CHECK(record["time"]["cold"].contains("captured") == tensors);
+        CHECK(record["time"]["cold"].contains("uniform") != tensors);
+        CHECK((record["command"].get<std::string>().find("--capture") != std::string::npos) == tensors);
+    }
+    // The tensors are what --load reads, and one problem's directory is a capture of its own.
+    const std::string one = records[0]["time"]["cold"].contains("captured")
+                                ? captured + "/" + records[0]["shape"].get<std::string>()
+                                : captured + "/" + records[1]["shape"].get<std::string>();
+    CHECK(msda(msda::test::with_small_problem({"run", "--device", "cpu", "--dtype", "f16", "--load", one})).status ==
+          0);
+    const auto again = msda({"tune", "--capture", one, "--data", "captured,model", "--simulate", "--db", db, "--json"});
+    REQUIRE(again.status == 0);
+    CHECK(json::parse(again.out)["records"].size() == 1);
+    CHECK(json::parse(again.out)["records"][0]["time"]["cold"].size() == 2);
+    CHECK(msda({"tune", "rtdetr", "--capture", captured, "--simulate", "--db", db}).status == 2);
+    CHECK(msda({"tune", "--capture", captured, "--data", "captured", "--simulate", "--db", db}).status == 2);
+    CHECK(msda({"tune", "--capture", msda.path("missing"), "--simulate", "--db", db}).status == 10);
+}
+
+TEST_CASE("--total shares one time among all problems; --resume goes on with those that got none") {
+    const Command msda;
+    const std::string db = msda.path("db.json");
+    const std::vector<std::string> all = {"--dtype", "f16,bf16,f32", "--pass", "forward,backward"};
+    std::vector<std::string> words = all;
+    words.insert(words.end(), {"--total", "3", "--json"});
+    const auto first = msda(simulated(db, words));
+    CAPTURE(first.err);
+    const json result = json::parse(first.out);
+    CHECK(result["seconds"] < 12.0);
+    if (result["out_of_time"] > 0) {
+        CHECK(first.status == 13);
+        CHECK(first.err.find("--resume") != std::string::npos);
+    }
+    words = all;
+    words.insert(words.end(), {"--resume", "--json"});
+    const auto second = msda(simulated(db, words));
+    REQUIRE(second.status == 0);
+    CHECK(shown(msda, db).size() == 12);
+}
+
+TEST_CASE("a common time is shared evenly, less what goes by beside the searches") {
+    msda::cli::SharedTime alone(0, 30);
+    CHECK(alone.share(100, 5000) == 30);
+    msda::cli::SharedTime time(100, 30);
+    CHECK(time.share(10, 0) == doctest::Approx(10));
+    CHECK(time.share(2, 0) == 30);
+    time.took(8, 6);
+    CHECK(time.share(9, 10) == doctest::Approx(8));
+    CHECK(time.share(1, 99.9) < msda::cli::SharedTime::least_search);
+}
+
 TEST_CASE("report is one page that fetches nothing") {
     const Command msda;
     const std::string db = msda.path("db.json");

@@ -2,8 +2,10 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "msda/error.hpp"
+#include "runtime/tuner/neighbours.hpp"
 #include "tests/tuner/simulated_device.hpp"
 
 using namespace msda;
@@ -197,6 +199,90 @@ TEST_CASE("patience ends screening early") {
     device.run(search);
     CHECK(number_of(search, Fate::skipped) > 10);
     CHECK(search.result().complete);
+}
+
+TEST_CASE("with neighbours a large space is climbed, not searched whole") {
+    // 4096 configs of 12 bits; each wrong bit costs 12 %, all but the last few are far from the best.
+    int good = 0;
+    for (std::uint64_t seed = 1; seed <= 20; seed++) {
+        SimulatedDevice device;
+        device.seed = seed;
+        for (unsigned i = 0; i < 4096; i++) device.true_us.push_back(100 * std::pow(1.12, std::popcount(i ^ 0xa5f)));
+        const auto neighbours = [](int candidate) {
+            std::vector<int> others;
+            for (int bit = 0; bit < 12; bit++) others.push_back(candidate ^ 1 << bit);
+            return others;
+        };
+        SearchSettings settings;
+        settings.seed = seed;
+        Search search(4096, settings, neighbours);
+        device.run(search);
+        good += search.result().winner == 0xa5f;
+        CHECK(number_of(search, Fate::skipped) > 3500);
+        CHECK(search.result().complete);
+        CHECK(device.seconds < 30);
+    }
+    CHECK(good >= 19);
+}
+
+TEST_CASE("a search without its climb would need the luck to draw the best; with it the budget is not even used") {
+    SimulatedDevice device;
+    for (unsigned i = 0; i < 4096; i++) device.true_us.push_back(100 * std::pow(1.12, std::popcount(i ^ 0xa5f)));
+    Search blind(4096, {});
+    device.run(blind);
+    CHECK(device.seconds >= 15);
+    CHECK(device.true_us[static_cast<std::size_t>(blind.result().winner)] > 100);
+}
+
+TEST_CASE("neighbours differ in one field by one step of the space, both ways") {
+    std::vector<Config> configs;
+    for (const int unroll : {1, 2, 8})
+        for (const int staging : {0, 1}) {
+            Config config;
+            config.unroll = unroll;
+            config.staging = staging;
+            configs.push_back(config);
+        }
+    const Neighbours neighbours(configs);
+    CHECK(neighbours.of(0) == std::vector<int>{1, 2});     // unroll 1, staging 0: staging 1; unroll 2
+    CHECK(neighbours.of(2) == std::vector<int>{3, 0, 4});  // unroll 2, staging 0: staging 1; unroll 1 and 8
+}
+
+TEST_CASE("a wider tile that asks for the same threads an SM is a neighbour, though blocks and their threads differ") {
+    std::vector<Config> configs;
+    for (const int width : {16, 32}) {
+        Config config;
+        config.tile_width = width;
+        config.lanes = 4;
+        config.heads = 2;
+        config.min_blocks = 1024 / (width * 4 * 2);
+        config.threads = width * 4 * 2;
+        configs.push_back(config);
+    }
+    CHECK(Neighbours(configs).of(0) == std::vector<int>{1});
+    configs[0].scatter = configs[1].scatter = scatter_sorted;  // there threads are an axis of their own
+    CHECK(Neighbours(configs).of(0).empty());
+}
+
+TEST_CASE("in the generator's spaces nearly every config has neighbours, along several fields") {
+    Problem problem;
+    problem.batch = 2;
+    problem.queries = 1000;
+    problem.levels = {{32, 32}, {16, 16}};
+    for (const Pass pass : {Pass::forward, Pass::backward}) {
+        problem.pass = pass;
+        const std::vector<Config> configs = space(normalise(problem), {});
+        const Neighbours neighbours(configs);
+        std::size_t links = 0, alone = 0;
+        for (std::size_t i = 0; i < configs.size(); i++) {
+            const std::size_t count = neighbours.of(static_cast<int>(i)).size();
+            links += count;
+            alone += count == 0;
+        }
+        CAPTURE(configs.size());
+        CHECK(alone * 100 <= configs.size());
+        CHECK(links >= 5 * configs.size());
+    }
 }
 
 TEST_CASE("one candidate alone: the default, complete") {

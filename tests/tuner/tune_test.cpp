@@ -181,6 +181,9 @@ TEST_CASE("the simulated device: the generator's own space, searched to within 2
     std::string why;
     const auto config = usable_config(outcome.record, request.problem, request.silicon, why);
     REQUIRE_MESSAGE(config, why);
+    // Climbing from 96 samples of the space needs no more than a part of it.
+    CHECK(outcome.timed >= 96);
+    CHECK(outcome.timed < 500);
     CHECK(SimulatedTrack::cost_us(request.problem, *config) <= 1.02 * best);
     CHECK(outcome.record.silicon.partition == simulated_partition);
 }

@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "runtime/runtime_state.hpp"
-#include "tools/cli/arrays.hpp"
+#include "runtime/tensor_files.hpp"
 #include "tools/cli/numbers.hpp"
 #include "tools/cli/output_file.hpp"
 #include "tools/cli/progress.hpp"

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <memory>
 
-#include "tools/cli/arrays.hpp"
+#include "runtime/tensor_files.hpp"
 #include "tools/cli/registry.hpp"
 #include "tools/cli/trials.hpp"
 

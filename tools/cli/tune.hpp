@@ -1,4 +1,4 @@
-// What `msda tune` does with each problem, apart from its options.
+// The parts of `msda tune`: its options, what it works on, signals, shards, the progress line.
 #pragma once
 
 #include <atomic>
@@ -11,6 +11,29 @@
 #include "tools/cli/session.hpp"
 
 namespace msda::cli {
+
+struct TuneOptions {
+    ProblemOptions problem;
+    std::vector<std::string> shapes;
+    std::string device = "gpu", db, shard, data, capture;
+    double budget = 30, total = 0, margin = 1;
+    std::int64_t seed = 1, patience = 0, explore = 96, jobs = 0;
+    bool resume = false, simulate = false, in_process = false, json = false;
+};
+
+// One problem to tune; `captured`: the directory of its captured tensors, empty where there are none.
+struct TuneTarget {
+    NamedProblem what;
+    std::string captured;
+};
+
+// What the options ask for: names and globs, problem options, or the problems of a capture, whose complaints go to the
+// session. Throws Error(invalid_argument) where two of these are mixed.
+std::vector<TuneTarget> targets_of(CLI::App& command, const Session& session, const TuneOptions& options);
+
+// The kinds of data a target is measured on: as asked, else its captured tensors, else model-like and uniform
+// locations. Throws Error(invalid_argument) for captured data where none are.
+std::vector<std::string> data_of(const TuneOptions& options, const TuneTarget& target);
 
 // Set by SIGINT and SIGTERM while it lives; the handlers before it come back afterwards.
 class StopOnSignal {
@@ -40,6 +63,30 @@ Shard parse_shard(const std::string& text);
 // Shape ids that match any of the patterns ("ddetr-*", "bev-?sa"), in the order of the table, joined by commas. Throws
 // Error(invalid_problem) for a pattern that matches none.
 std::string matching_shapes(const std::vector<std::string>& patterns);
+
+// Seconds that each of several searches may take of a common time: an equal share of what is left, less what the ones
+// before took beside searching.
+class SharedTime {
+  public:
+    // `total` 0: no common limit. `each`: the most that one search gets.
+    SharedTime(double total, double each) : total_(total), each_(each) {}
+
+    // For the next of `left` searches, `now` seconds after the start; below `least_search` there is no use in it.
+    double share(std::size_t left, double now) const;
+    // A search is over: it took `wall` seconds, `searched` of them searching.
+    void took(double wall, double searched);
+
+    static constexpr double least_search = 0.5;
+
+  private:
+    double total_;
+    double each_;
+    double beside_ = 0;  // sum over searches of time not spent searching
+    int searches_ = 0;
+};
+
+// Seconds since some moment before the process began; never goes back.
+double now_s();
 
 // A progress line with time left on the session's err; silent where nobody watches.
 class TuneProgressLine {

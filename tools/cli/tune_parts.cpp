@@ -2,10 +2,12 @@
 #include <fmt/format.h>
 #include <fnmatch.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 
 #include "msda/error.hpp"
+#include "runtime/capture.hpp"
 #include "runtime/shapes.hpp"
 #include "tools/cli/numbers.hpp"
 #include "tools/cli/tune.hpp"
@@ -22,9 +24,20 @@ void on_signal(int number) {
     std::signal(number, SIG_DFL);
 }
 
+}  // namespace
+
 double now_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
-}  // namespace
+double SharedTime::share(std::size_t left, double now) const {
+    if (total_ <= 0) return each_;
+    const double beside = searches_ > 0 ? beside_ / searches_ : 0;
+    return std::min(each_, (total_ - now) / static_cast<double>(left) - beside);
+}
+
+void SharedTime::took(double wall, double searched) {
+    beside_ += std::max(wall - searched, 0.0);
+    searches_++;
+}
 
 StopOnSignal::StopOnSignal() {
     signalled = false;
@@ -63,6 +76,41 @@ std::string matching_shapes(const std::vector<std::string>& patterns) {
             throw Error(Code::invalid_problem,
                         fmt::format("no shape matches '{}' (msda shapes lists all)", patterns[i]));
     return list;
+}
+
+std::vector<TuneTarget> targets_of(CLI::App& command, const Session& session, const TuneOptions& options) {
+    std::vector<TuneTarget> targets;
+    CLI::Option* shape = command.get_option("--shape");
+    const bool named = !options.shapes.empty();
+    if (!options.capture.empty()) {
+        for (const char* other : {"--shape", "--all-shapes", "--problem", "--levels"})
+            if (named || command.get_option(other)->count() > 0)
+                throw Error(Code::invalid_argument, "--capture: expected no other problems beside the captured ones");
+        std::vector<std::string> complaints;
+        for (const Captured& one : read_captures(options.capture, complaints))
+            targets.push_back({{one.directory.filename().string(), one.problem},
+                               one.tensors ? one.directory.string() : std::string()});
+        for (const std::string& complaint : complaints) session.err() << fmt::format("msda: warning: {}\n", complaint);
+        return targets;
+    }
+    if (named) {
+        if (shape->count() > 0) throw Error(Code::invalid_argument, "shapes: expected names or --shape, got both");
+        shape->add_result(matching_shapes(options.shapes));
+        shape->run_callback();
+    }
+    for (NamedProblem& what : options.problem.problems()) targets.push_back({std::move(what), {}});
+    return targets;
+}
+
+std::vector<std::string> data_of(const TuneOptions& options, const TuneTarget& target) {
+    if (options.data.empty())
+        return target.captured.empty() ? TrackSettings().data : std::vector<std::string>{"captured"};
+    std::vector<std::string> kinds = split_list(options.data);
+    if (target.captured.empty() && std::ranges::find(kinds, "captured") != kinds.end())
+        throw Error(
+            Code::invalid_argument,
+            fmt::format("--data captured: no tensors were captured of {} (MSDA_CAPTURE_DATA=1)", target.what.shape));
+    return kinds;
 }
 
 TuneProgressLine::TuneProgressLine(const Session& session, std::string what, double budget_s)

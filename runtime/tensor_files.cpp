@@ -1,5 +1,5 @@
 // The tensors' shapes as NumPy sees them.
-#include "tools/cli/arrays.hpp"
+#include "runtime/tensor_files.hpp"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 
 #include "runtime/npy.hpp"
 
-namespace msda::cli {
+namespace msda {
 namespace {
 
 using Shape = std::vector<std::int64_t>;
@@ -49,6 +49,12 @@ void each_input(const Problem& p, Some& inputs, const Visit& visit) {
     if (p.pass == Pass::backward) visit("grad_output", inputs.grad_output, p.output, output_shape(p));
 }
 
+auto writer(const std::filesystem::path& directory) {
+    return [&directory](const char* name, const HostBuffer& buffer, Type type, const Shape& shape) {
+        write_npy(directory / fmt::format("{}.npy", name), type, shape, buffer.data());
+    };
+}
+
 }  // namespace
 
 Inputs load_inputs(const std::filesystem::path& directory, const Problem& problem) {
@@ -59,15 +65,17 @@ Inputs load_inputs(const std::filesystem::path& directory, const Problem& proble
     return inputs;
 }
 
+void save_inputs(const std::filesystem::path& directory, const Problem& problem, const Inputs& inputs) {
+    each_input(problem, inputs, writer(directory));
+}
+
 void save_arrays(const std::filesystem::path& directory, const Problem& p, const Inputs& inputs,
                  const Outputs& outputs) {
     std::error_code failure;
     std::filesystem::create_directories(directory, failure);
     if (failure)
         throw Error(Code::io_failed, fmt::format("{}: cannot be made: {}", directory.string(), failure.message()));
-    const auto write = [&](const char* name, const HostBuffer& buffer, Type type, const Shape& shape) {
-        write_npy(directory / fmt::format("{}.npy", name), type, shape, buffer.data());
-    };
+    const auto write = writer(directory);
     each_input(p, inputs, write);
     if (p.pass == Pass::forward) return write("output", outputs.output, p.output, output_shape(p));
     if (p.gradients.value) write("grad_value", outputs.grad_value, p.value, {p.batch, p.pixels, p.heads, p.head_dim});
@@ -77,4 +85,4 @@ void save_arrays(const std::filesystem::path& directory, const Problem& p, const
         write("grad_references", outputs.grad_references, p.location, references_shape(p));
 }
 
-}  // namespace msda::cli
+}  // namespace msda
