@@ -56,8 +56,7 @@ class Candidates {
     }
 
     std::string cold_warm_plot() const {
-        Plot plot{
-            .title = "Cold against warm L2", .x = {"warm, µs", true, {}}, .y = {"cold, µs", true, {}}, .points = {}};
+        Plot plot{.title = "Cold against warm L2", .x = {"warm, µs", true}, .y = {"cold, µs", true}, .points = {}};
         plot.diagonal = true;
         for (const Trial& trial : trials_) {
             const double cold = geometric_mean(trial.figures.cold);
@@ -67,25 +66,34 @@ class Candidates {
         return plot.svg();
     }
 
-    // Time against each parameter that varies; the values stand at equal distances, in order.
+    // Time against each parameter that varies; its values stand at equal distances, in order, and the marks of one
+    // value side by side, so that many can be told from few.
     std::string parameter_plots() const {
         std::string html;
         for (const ConfigField& field : config_fields()) {
-            std::set<double> values;
+            std::set<int> values;
             for (const Trial& trial : trials_)
                 if (timed(trial)) values.insert(trial.config.*field.member);
             if (values.size() < 2) continue;
-            const bool positive = *values.begin() > 0;
             Plot plot{.title = fmt::format("Time against {}", field.name),
-                      .x = {std::string(field.name), positive, {values.begin(), values.end()}},
-                      .y = {"cold, µs", true, {}},
+                      .x = {std::string(field.name)},
+                      .y = {"cold, µs", true},
                       .points = {}};
+            std::map<int, double> place;
+            for (const int value : values) {
+                place.emplace(value, static_cast<double>(place.size()));
+                plot.x.names.push_back(fmt::format("{}", value));
+            }
             plot.width = 310;
             plot.height = 210;
-            for (const Trial& trial : trials_)
-                if (timed(trial))
-                    plot.points.push_back({static_cast<double>(trial.config.*field.member), trial.time_us, kind(trial),
-                                           note_of_special(trial)});
+            double spread = 0;  // multiples of the golden ratio fill an interval evenly, whatever their number
+            for (const Trial& trial : trials_) {
+                if (!timed(trial)) continue;
+                spread = std::fmod(spread + 0.618, 1.0);
+                const double aside = kind(trial) == "point" ? 0.5 * (spread - 0.5) : 0;
+                plot.points.push_back(
+                    {place[trial.config.*field.member] + aside, trial.time_us, kind(trial), note_of_special(trial)});
+            }
             html += plot.svg();
         }
         return html;

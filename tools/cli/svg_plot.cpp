@@ -44,36 +44,42 @@ std::vector<double> log_ticks(double low, double high) {
     return ticks.size() >= 2 ? ticks : round_ticks(low, high, 4);
 }
 
-std::vector<double> ticks_of(const PlotAxis& axis, const Scale& scale) {
-    if (!axis.ticks.empty()) return axis.ticks;
-    return axis.logarithmic ? log_ticks(scale.low(), scale.high()) : round_ticks(scale.low(), scale.high(), 5);
+struct Tick {
+    double at = 0;
+    std::string text;
+};
+
+std::vector<Tick> ticks_of(const PlotAxis& axis, const Scale& scale) {
+    std::vector<Tick> ticks;
+    for (std::size_t i = 0; i < axis.names.size(); i++) ticks.push_back({static_cast<double>(i), axis.names[i]});
+    if (!ticks.empty()) return ticks;
+    const std::vector<double> values =
+        axis.logarithmic ? log_ticks(scale.low(), scale.high()) : round_ticks(scale.low(), scale.high(), 5);
+    for (const double value : values) ticks.push_back({value, fmt::format("{:g}", value)});
+    return ticks;
 }
 
 Scale scale_of(const std::vector<PlotPoint>& points, double PlotPoint::*member, const PlotAxis& axis, double from,
                double to) {
-    double low = points.front().*member;
-    double high = low;
-    for (const PlotPoint& point : points) {
-        low = std::min(low, point.*member);
-        high = std::max(high, point.*member);
-    }
-    return Scale(low, high, axis.logarithmic, from, to);
+    if (!axis.names.empty()) return Scale(-0.4, static_cast<double>(axis.names.size()) - 0.6, false, from, to);
+    const auto [low, high] = std::ranges::minmax(points, {}, member);
+    return Scale(low.*member, high.*member, axis.logarithmic, from, to);
 }
 
 std::string axes(const Plot& plot, const Scale& x, const Scale& y) {
     const int right_edge = plot.width - right;
     const int bottom_edge = plot.height - bottom;
     std::string svg;
-    for (const double tick : ticks_of(plot.x, x))
+    for (const Tick& tick : ticks_of(plot.x, x))
         svg += fmt::format(
             "<line class=grid x1={0:.1f} x2={0:.1f} y1={1} y2={2} /><text class=tick x={0:.1f} y={3} "
-            "text-anchor=middle>{4:g}</text>",
-            x(tick), top, bottom_edge, bottom_edge + 14, tick);
-    for (const double tick : ticks_of(plot.y, y))
+            "text-anchor=middle>{4}</text>",
+            x(tick.at), top, bottom_edge, bottom_edge + 14, tick.text);
+    for (const Tick& tick : ticks_of(plot.y, y))
         svg += fmt::format(
             "<line class=grid x1={1} x2={2} y1={0:.1f} y2={0:.1f} /><text class=tick x={3} y={4:.1f} "
-            "text-anchor=end>{5:g}</text>",
-            y(tick), left, right_edge, left - 6, y(tick) + 4, tick);
+            "text-anchor=end>{5}</text>",
+            y(tick.at), left, right_edge, left - 6, y(tick.at) + 4, tick.text);
     svg += fmt::format("<text class=label x={} y={} text-anchor=middle>{}</text>", (left + right_edge) / 2,
                        plot.height - 6, escape_html(plot.x.label));
     svg += fmt::format("<text class=label transform=\"translate(12 {}) rotate(-90)\" text-anchor=middle>{}</text>",

@@ -20,7 +20,7 @@ struct PlotPoint {
 struct PlotAxis {
     std::string label;
     bool logarithmic = false;
-    std::vector<double> ticks = {};  // empty: chosen by the range
+    std::vector<std::string> names = {};  // of the places 0, 1, 2, …, where values are kinds rather than numbers
 };
 
 // A plot of `width` × `height` CSS pixels over the range of its points, which must be finite (and positive on a
