@@ -134,9 +134,10 @@ Target choose_target(const NvrtcLibrary& nvrtc, int capability, const std::strin
     return {Target::Format::ptx, nearest, ""};
 }
 
-std::string key_of(const CompileRequest& request, const Target& target, const NvrtcLibrary& nvrtc) {
+std::string key_of(const CompileRequest& request, const Target& target, const NvrtcLibrary& nvrtc,
+                   std::string_view library_version) {
     Digest digest;
-    digest.add(key_schema).add(MSDA_VERSION).add(nvrtc.info().version);
+    digest.add(key_schema).add(library_version).add(nvrtc.info().version);
     digest.add(request.name).add(request.source).add(static_cast<std::int64_t>(request.headers.size()));
     for (const SourceText& header : request.headers) digest.add(header.name).add(header.text);
     for (const std::string& option : all_options(request, target.architecture())) digest.add(option);

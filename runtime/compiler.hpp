@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "msda/msda.hpp"
 #include "runtime/compile_log.hpp"
 #include "runtime/kernel_resources.hpp"
 #include "runtime/nvrtc_search.hpp"
@@ -54,8 +55,9 @@ struct Inspection {
 Target choose_target(const NvrtcLibrary& nvrtc, int capability, const std::string& suffix, int driver_version);
 
 // A digest of everything that decides the code: source, headers, options in any order, target, compiler and library
-// version.
-std::string key_of(const CompileRequest& request, const Target& target, const NvrtcLibrary& nvrtc);
+// version, so that two versions of this library can share a cache.
+std::string key_of(const CompileRequest& request, const Target& target, const NvrtcLibrary& nvrtc,
+                   std::string_view library_version = version());
 
 // A digest of source and headers alone, stable across machines: names a kernel wherever it is compiled.
 std::string source_digest(const CompileRequest& request);

@@ -3,15 +3,34 @@
 
 #include <fmt/format.h>
 
+#include <ctime>
+
 #include "msda/error.hpp"
 
 namespace msda {
 namespace {
 
-constexpr mode_t readable_by_all = 0644;  // a site layer is read by every user of a cluster
+constexpr std::int64_t temporary_age = 3600;  // seconds after which a temporary has no living writer
+constexpr mode_t readable_by_all = 0644;      // a site layer is read by every user of a cluster
 
 [[noreturn]] void fail(const std::string& what, const std::string& path, const std::error_code& error) {
     throw Error(Code::io_failed, fmt::format("cannot {} {}: {}", what, path, error.message()));
+}
+
+// What killed writers of this file left beside it. By age, since where locks hold within one node only, a writer of
+// another node may be at work.
+void remove_stale_temporaries(const FileSystem& files, const std::string& path) {
+    const std::string directory = directory_of(path);
+    const std::string prefix = path.substr(path.rfind('/') + 1) + ".";
+    std::vector<std::string> names;
+    if (files.list(directory, names)) return;
+    for (const std::string& name : names) {
+        FileStatus status;
+        const std::string temporary = directory + "/" + name;
+        if (name.starts_with(prefix) && is_temporary_name(name) && !files.status(temporary, status) &&
+            std::time(nullptr) - status.modified > temporary_age)
+            files.remove(temporary);
+    }
 }
 
 }  // namespace
@@ -29,6 +48,7 @@ Database save_database(const FileSystem& files, const std::string& path, const D
     // Some network file systems have no locks; writing goes on there, and only writers within the same instant can miss
     // each other's records.
     (void)files.lock_directory(directory, lock);
+    remove_stale_temporaries(files, path);
 
     std::string old_text;
     Database merged = database;

@@ -10,9 +10,21 @@ void FaultyFiles::fail(const std::string& call, int error, int nth, int times) {
     faults_[call] = {error, uses_[call] + nth, times};
 }
 
+void FaultyFiles::fail_any(int error, int nth, int times) {
+    const std::lock_guard lock(mutex_);
+    any_ = {error, all_uses_ + nth, times};
+    failed_.clear();
+}
+
+std::string FaultyFiles::failed() const {
+    const std::lock_guard lock(mutex_);
+    return failed_;
+}
+
 void FaultyFiles::fail_none() {
     const std::lock_guard lock(mutex_);
     faults_.clear();
+    any_ = {};
 }
 
 void FaultyFiles::limit_writes(std::size_t bytes) {
@@ -35,9 +47,14 @@ int FaultyFiles::open_descriptors() const {
 int FaultyFiles::enter(const std::string& call) {
     const std::lock_guard lock(mutex_);
     const int use = ++uses_[call];
+    const int of_all = ++all_uses_;
+    const auto hit = [](const Fault& fault, int at) { return at >= fault.nth && at < fault.nth + fault.times; };
     const auto found = faults_.find(call);
-    if (found == faults_.end() || use < found->second.nth || use >= found->second.nth + found->second.times) return 0;
-    return found->second.error;
+    int error = 0;
+    if (found != faults_.end() && hit(found->second, use)) error = found->second.error;
+    if (hit(any_, of_all)) error = any_.error;
+    if (error != 0) failed_ = call;
+    return error;
 }
 
 SystemCalls FaultyFiles::calls() {

@@ -18,6 +18,10 @@ class FaultyFiles {
     // "mkdir", "list", "flock") on, `times` uses fail with `error`. Those that a failure would leak (close) still
     // happen.
     void fail(const std::string& call, int error, int nth = 1, int times = 1);
+    // From the `nth` call of any kind on, counted from now, `times` calls fail with `error`.
+    void fail_any(int error, int nth, int times = 1);
+    // The call that an armed failure hit last, empty when none did.
+    std::string failed() const;
     void fail_none();
     // Writes take at most this many bytes each; 0: no limit.
     void limit_writes(std::size_t bytes);
@@ -37,6 +41,9 @@ class FaultyFiles {
     mutable std::mutex mutex_;
     std::map<std::string, Fault> faults_;
     std::map<std::string, int> uses_;
+    Fault any_;
+    int all_uses_ = 0;
+    std::string failed_;
     std::size_t most_written_ = 0;
     int open_ = 0;
 };

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <functional>
 #include <set>
 #include <string>
@@ -88,10 +89,31 @@ TEST_CASE("lesson 27: every field of a request changes the key; the order of opt
     keys.insert(key_of(base, {Target::Format::cubin, 90, "a"}, *nvrtc));
     keys.insert(key_of(base, {Target::Format::ptx, 90, ""}, *nvrtc));
     keys.insert(key_of(base, target, *other_version.library()));
-    CHECK(keys.size() == changes.size() + 5);
+    keys.insert(key_of(base, target, *nvrtc, "0.0.9"));
+    CHECK(keys.size() == changes.size() + 6);
     CompileRequest reordered = base;
     std::swap(reordered.options[0], reordered.options[1]);
     CHECK(key_of(reordered, target, *nvrtc) == key_of(base, target, *nvrtc));
+}
+
+TEST_CASE("two library versions on one cache: each finds its own code, and neither removes the other's") {
+    const TemporaryDirectory directory;
+    const FakeNvrtc fake;
+    const FileSystem files;
+    Warnings warnings([](const std::string& message) { FAIL_CHECK(message); });
+    const CompileRequest request = request_of(good_source);
+    const Target target{Target::Format::cubin, 90, ""};
+    const std::array<std::string, 2> versions = {"0.0.9", version()};
+    for (int round = 0; round < 2; ++round)
+        for (const std::string& library : versions) {
+            DiskCache cache(files, directory / "cache", warnings);
+            const std::string key = key_of(request, target, *fake.library(), library);
+            const auto found = cache.load(key);
+            CHECK(found.has_value() == (round == 1));
+            if (found.has_value()) CHECK(*found == "code of " + library);
+            cache.store(key, "code of " + library);
+        }
+    CHECK(directory.files() == 2);
 }
 
 TEST_CASE("each failing NVRTC call is an Error, and no program is left") {

@@ -2,8 +2,6 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 #include <signal.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -14,32 +12,15 @@
 #include <vector>
 
 #include "runtime/disk_cache.hpp"
-#include "tests/paths.hpp"
 #include "tests/runtime/fake_machine.hpp"
+#include "tests/runtime/processes.hpp"
 
 using namespace msda;
 using namespace msda::fakes;
-
-extern char** environ;
+using test::start;
+using test::wait_for;
 
 namespace {
-
-pid_t start(const std::string& program, std::vector<std::string> arguments) {
-    const std::string path = std::string(test::program_folder()) + "/" + program;
-    arguments.insert(arguments.begin(), path);
-    std::vector<char*> pointers;
-    for (std::string& argument : arguments) pointers.push_back(argument.data());
-    pointers.push_back(nullptr);
-    pid_t process = -1;
-    REQUIRE(::posix_spawn(&process, path.c_str(), nullptr, nullptr, pointers.data(), environ) == 0);
-    return process;
-}
-
-int wait_for(pid_t process) {
-    int status = 0;
-    REQUIRE(::waitpid(process, &status, 0) == process);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
 
 // The exit status of a child that runs `body` after fork(); 99 when it throws.
 template <class Body>

@@ -97,6 +97,20 @@ TEST_CASE("lines that cannot be read are kept beside the file") {
     CHECK(content(path + ".damaged") == damaged);
 }
 
+TEST_CASE("temporaries of killed writers go once they are old, those of others stay") {
+    const TemporaryDirectory directory;
+    const std::string path = directory / "db.json";
+    for (const char* name : {"db.json.1-2-3.msda-tmp", "db.json.4-5-6.msda-tmp", "other.json.7-8-9.msda-tmp"})
+        put(directory / name, "half");
+    const timespec long_ago[2] = {{1000, 0}, {1000, 0}};
+    for (const char* name : {"db.json.1-2-3.msda-tmp", "other.json.7-8-9.msda-tmp"})
+        REQUIRE(::utimensat(AT_FDCWD, (directory / name).c_str(), long_ago, 0) == 0);
+    save_database(FileSystem(), path, one(100));
+    std::vector<std::string> names;
+    FileSystem().list(directory.path(), names);
+    CHECK(names == std::vector<std::string>{"db.json", "db.json.4-5-6.msda-tmp", "other.json.7-8-9.msda-tmp"});
+}
+
 TEST_CASE("full disk, I/O error, read-only target: a clear error and the old file intact") {
     const TemporaryDirectory directory;
     const std::string path = directory / "db.json";
