@@ -58,6 +58,12 @@ class Chooser {
         return at(own_.solution, name, lab_);
     }
 
+    // Whose text a section is when the file is taken as a whole.
+    Section whole(const std::string& name) {
+        if (name.find('/') != std::string::npos) return from_other_lab(name);
+        return how_.solution ? at(own_.solution, name, lab_) : learners(name);
+    }
+
     // Adds the sentence on this lab's own sections that the solution stood in for.
     void finish() {
         std::string list;
@@ -172,6 +178,13 @@ std::vector<Verdict> examine(const Lab& lab, const Examination& how, Progress& p
     }
     chooser.finish();
     return verdicts;
+}
+
+std::string whole_text(const Lab& lab, const Examination& how, const Progress& progress,
+                       std::vector<std::string>& stand_ins) {
+    Chooser chooser(lab, how, progress, stand_ins);
+    const fs::path file = lab.folder / lab.files.front();
+    return compose(read_text(file), file.string(), [&](const std::string& name) { return chooser.whole(name); });
 }
 
 }  // namespace msda::lab

@@ -36,4 +36,9 @@ struct Examination {
 std::vector<Verdict> examine(const Lab& lab, const Examination& how, Progress& progress,
                              std::vector<std::string>& stand_ins);
 
+// The text of a lab's first file with the learner's own sections (the solution's, if `how` says so) and those that it takes
+// from earlier labs.
+std::string whole_text(const Lab& lab, const Examination& how, const Progress& progress,
+                       std::vector<std::string>& stand_ins);
+
 }  // namespace msda::lab

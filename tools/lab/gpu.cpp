@@ -4,7 +4,6 @@
 
 #include <cstring>
 
-#include "generator/emit.hpp"
 #include "msda/error.hpp"
 #include "runtime/current_context.hpp"
 #include "runtime/gpu_operator.hpp"
@@ -13,7 +12,7 @@
 #include "runtime/verify/oracle.hpp"
 #include "runtime/verify/verify.hpp"
 #include "tools/lab/cases.hpp"
-#include "tools/lab/lab.hpp"
+#include "tools/lab/device_source.hpp"
 
 namespace msda::lab {
 namespace {
@@ -35,49 +34,37 @@ Plan plan_of(const Problem& problem, const std::string& kernel, std::uint32_t bl
     return plan;
 }
 
-// The attempt's source and all that it includes, as texts.
-struct Request {
-    std::string lab_header, shape_header;
-    CompileRequest request;
-
-    Request(const Attempt& attempt, int capability)
-        : lab_header(read_text(attempt.common_folder + "/lab.cuh")),
-          shape_header(read_text(attempt.common_folder + "/lab_shape.hpp")) {
-        request.name = "lab.cu";
-        request.source = attempt.source;
-        request.capability = capability;
-        for (const TemplateFile& file : template_files()) request.headers.push_back({file.name, file.text});
-        request.headers.push_back({"lab.cuh", lab_header});
-        request.headers.push_back({"lab_shape.hpp", shape_header});
-    }
-};
-
 double time_us(Timer& timer, const Operator& op, RotatingTensors& tensors) { return timer.time(op, tensors).median_us; }
 
 }  // namespace
 
+void expect_nvrtc_compiles(const DeviceSource& source) {
+    try {
+        static_cast<void>(source.ptx(capability_without_gpu));
+    } catch (const Error& error) {
+        if (error.code() == Code::no_compiler) throw Skipped("there is no NVRTC here; tools/setup brings one");
+        throw;
+    }
+}
+
 std::string time_forward(const Attempt& attempt, const Problem& problem, const std::string& kernel,
                          std::uint32_t blocks, int threads) {
+    const DeviceSource source(attempt.source, attempt.common_folder);
     Runtime runtime;
-    const bool gpu = runtime.has_gpu();
-    const Request request(attempt, gpu ? runtime.silicon(Device::gpu()).capability : capability_without_gpu);
-    if (!gpu) {
-        try {
-            runtime.state().binaries.get(request.request, 0);
-        } catch (const Error& error) {
-            if (error.code() == Code::no_compiler) throw Skipped("there is neither a GPU nor NVRTC here");
-            throw;
-        }
-        throw Skipped("NVRTC compiles the kernel for sm_90, but there is no GPU here to run it");
+    if (!runtime.has_gpu()) {
+        expect_nvrtc_compiles(source);
+        throw Skipped(fmt::format("NVRTC compiles the kernel for sm_{}, but there is no GPU here to run it",
+                                  capability_without_gpu));
     }
     const DevicePlace place = DevicePlace::of(runtime, Device::gpu());
-    const auto binary = runtime.state().binaries.get(request.request, place.context->driver().version);
+    const CompileRequest request = source.request(place.context->device().silicon.capability);
+    const auto binary = runtime.state().binaries.get(request, place.context->driver().version);
     const Inputs inputs = make_inputs(problem, Locations::model);
     const auto own = [&] {
         const CurrentContext current(place.context->driver(), place.context->handle());
-        return Operator(std::make_shared<const GpuOperator>(
-            Identity{problem, {}, "learner", source_digest(request.request)}, plan_of(problem, kernel, blocks, threads),
-            place.context, binary.get()));
+        return Operator(std::make_shared<const GpuOperator>(Identity{problem, {}, "learner", source_digest(request)},
+                                                            plan_of(problem, kernel, blocks, threads), place.context,
+                                                            binary.get()));
     }();
     DeviceTensors tensors(place);
     tensors.fit(problem, 0);

@@ -4,8 +4,12 @@
 #include <string>
 
 #include "tools/lab/checks.hpp"
+#include "tools/lab/device_source.hpp"
 
 namespace msda::lab {
+
+// Compiles for sm_90, which needs no GPU. Throws Error(compile_failed) with NVRTC's log, Skipped where there is no NVRTC.
+void expect_nvrtc_compiles(const DeviceSource& source);
 
 // Compiles the attempt's source for a GPU and runs `kernel`, whose parameters are (LabShape, value, locations, weights,
 // output), with `blocks` blocks of `threads` threads on the tensors of a forward `problem`. Throws Failed when it does not

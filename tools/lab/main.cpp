@@ -1,5 +1,4 @@
 // The `msda-lab` command: lists the labs and checks the learner's files.
-#include <fmt/color.h>
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -7,6 +6,7 @@
 
 #include "msda/error.hpp"
 #include "tools/cli/table.hpp"
+#include "tools/lab/device_source.hpp"
 #include "tools/lab/examine.hpp"
 
 namespace fs = std::filesystem;
@@ -63,6 +63,16 @@ bool check(const Lab& lab, const Examination& how, Progress& progress) {
     return all;
 }
 
+// Prints the PTX that NVRTC makes of a lab's kernels.
+void compile(const Lab& lab, const Examination& how, int capability) {
+    if (!lab.files.front().ends_with(".cu"))
+        throw Error(Code::invalid_argument, fmt::format("labs: lab {} has no file of kernels (*.cu)", lab.number));
+    std::vector<std::string> stand_ins;
+    const DeviceSource source(whole_text(lab, how, Progress(how.root), stand_ins), (how.root / "common").string());
+    std::cout << source.ptx(capability);
+    for (const std::string& sentence : stand_ins) std::cerr << sentence << '\n';
+}
+
 void list(const fs::path& root) {
     cli::Table table({"lab", "title", "folder"});
     for (const std::string& number : lab_numbers(root)) {
@@ -72,32 +82,64 @@ void list(const fs::path& root) {
     table.print(std::cout);
 }
 
-int run(int argc, char** argv) {
-    CLI::App app("Checks the labs of the course. A lab's README.md says what to write.", "msda-lab");
-    app.require_subcommand(1);
+// The command line, and what it asked for.
+struct CommandLine {
+    CLI::App app{"Checks the labs of the course. A lab's README.md says what to write.", "msda-lab"};
+    CLI::App *list, *check, *compile;
     std::string root = MSDA_LABS;
-    app.add_option("--labs", root, "folder of the labs (a copy works as well as the original)")->capture_default_str();
-    auto* list_command = app.add_subcommand("list", "the labs there are");
-    auto* check_command =
-        app.add_subcommand("check", "check what you wrote for a lab; exit status 1 until all of it passes");
     std::vector<std::string> labs;
+    std::string architecture = "sm_90";
     Examination how;
-    check_command->add_option("lab", labs, "number of the lab, or \"all\"")->required();
-    check_command->add_option("--stage", how.only, "only this stage");
-    check_command->add_option("--limit", how.limit_s, "seconds of processor time a stage's check may take")
-        ->capture_default_str();
-    check_command->add_flag("--solution", how.solution, "check the reference solution instead of your files");
-    CLI11_PARSE(app, argc, argv);
-    how.root = fs::absolute(root).lexically_normal();
-    if (list_command->parsed()) {
+
+    CommandLine()
+        : list(app.add_subcommand("list", "the labs there are")),
+          check(app.add_subcommand("check", "check what you wrote for a lab; exit status 1 until all of it passes")),
+          compile(app.add_subcommand("compile", "print the PTX that NVRTC makes of a lab's kernels; needs no GPU")) {
+        app.require_subcommand(1);
+        app.add_option("--labs", root, "folder of the labs (a copy works as well as the original)")
+            ->capture_default_str();
+        check->add_option("lab", labs, "number of the lab, or \"all\"")->required();
+        check->add_option("--stage", how.only, "only this stage");
+        check->add_option("--limit", how.limit_s, "seconds of processor time a stage's check may take")
+            ->capture_default_str();
+        compile->add_option("lab", labs, "number of the lab")->required()->expected(1);
+        compile->add_option("--arch", architecture, "sm_90 or the like")->capture_default_str();
+        for (CLI::App* command : {check, compile})
+            command->add_flag("--solution", how.solution, "take the reference solution instead of your files");
+    }
+};
+
+int capability_of(const std::string& architecture) {
+    const bool right = architecture.starts_with("sm_") && architecture.size() > 4 && architecture.size() < 7 &&
+                       architecture.find_first_not_of("0123456789", 3) == std::string::npos;
+    if (!right)
+        throw Error(Code::invalid_argument,
+                    fmt::format("--arch: expected sm_90 or the like, got '{}'", architecture.substr(0, 64)));
+    return std::stoi(architecture.substr(3));
+}
+
+int run(int argc, char** argv) {
+    CommandLine line;
+    try {
+        line.app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        return line.app.exit(error) == 0 ? 0 : 2;
+    }
+    Examination& how = line.how;
+    how.root = fs::absolute(line.root).lexically_normal();
+    if (line.list->parsed()) {
         list(how.root);
         return 0;
     }
-    if (labs == std::vector<std::string>{"all"}) labs = lab_numbers(how.root);
+    if (line.compile->parsed()) {
+        compile(load_lab(how.root, line.labs.front()), how, capability_of(line.architecture));
+        return 0;
+    }
+    if (line.labs == std::vector<std::string>{"all"}) line.labs = lab_numbers(how.root);
     Progress progress(how.root);
     bool all = true;
-    for (const std::string& number : labs) {
-        if (number != labs.front()) std::cout << '\n';
+    for (const std::string& number : line.labs) {
+        if (number != line.labs.front()) std::cout << '\n';
         all = check(load_lab(how.root, number), how, progress) && all;
         std::cout << std::flush;
         if (!how.solution) progress.save();
@@ -110,6 +152,9 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
     try {
         return run(argc, argv);
+    } catch (const Error& error) {
+        std::cerr << "msda-lab: " << error.what() << '\n' << error.log();
+        return 2;
     } catch (const std::exception& error) {
         std::cerr << "msda-lab: " << error.what() << '\n';
         return 2;

@@ -11,6 +11,8 @@
 #include "runtime/tuner/tune.hpp"
 #include "tools/lab/cases.hpp"
 #include "tools/lab/checks/all.hpp"
+#include "tools/lab/gpu.hpp"
+#include "tools/lab/lab.hpp"
 #include "tools/lab/shipped.hpp"
 #include "tuning_db/database.hpp"
 
@@ -101,6 +103,15 @@ void kernel(Attempt& attempt) {
     for (const Type type : {Type::f32, Type::f16, Type::bf16})
         check_one(shipped, emulator, simple(type), {type == Type::f32 ? 16 : 8, 64},
                   {cases::Scene::uniform, cases::Scene::hostile});
+    // What a host compiler takes, NVRTC need not.
+    DeviceSource source(shipped.emit(simple(Type::f16).problem, {8, 64}), attempt.common_folder);
+    source.add("kernel.cuh", read_text(attempt.folder + "/kernel.cuh"));
+    try {
+        expect_nvrtc_compiles(source);
+        attempt.notes.push_back("NVRTC compiles it for sm_90 too");
+    } catch (const Skipped& skipped) {
+        attempt.notes.push_back(fmt::format("not compiled for a GPU: {}", skipped.what()));
+    }
 }
 
 void exam(Attempt& attempt) {
