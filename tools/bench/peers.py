@@ -74,7 +74,8 @@ def measure(implementation, arrays, which, device):
             host = stopwatch.host_us(calls[0], torch.cuda.synchronize)
             timing = stopwatch.time_on_gpu(stream, calls)
     times = {"median_us": timing.median_us, "mad_us": timing.mad_us, "batches": timing.batches, "how": timing.how, "host_us": host}
-    return {**times, "copies": len(calls), "norm_error": max(errors.values()), "errors": errors}
+    worst = None if None in errors.values() else max(errors.values())
+    return {**times, "copies": len(calls), "norm_error": worst, "errors": errors}
 
 
 def compare(options, shape, batch, dtype, locations, device):
@@ -109,7 +110,8 @@ def table(rows):
             print(start + f"| {row['error']} | | | | |")
         else:
             host = "" if row["host_us"] is None else f"{row['host_us']:.3g}"
-            print(start + f"| {plots.micro(row['median_us'])} | {row['mad_us']:.1g} | {row['norm_error']:.1e} | {host} | {row['how']} |")
+            error = "not finite" if row["norm_error"] is None else f"{row['norm_error']:.1e}"
+            print(start + f"| {plots.micro(row['median_us'])} | {row['mad_us']:.1g} | {error} | {host} | {row['how']} |")
 
 
 def plot(rows, heading, path):
