@@ -52,6 +52,8 @@ Options Options::from_environment() {
     options.nvrtc_library = variable("MSDA_NVRTC");
     options.driver_library = variable("MSDA_DRIVER");
     options.database = variable("MSDA_DB");
+    options.site_databases = variable("MSDA_DB_SITE");
+    options.packs = variable("MSDA_PACK");
     options.deterministic = flag("MSDA_DETERMINISTIC", false);
     options.tune_on_miss = read_tune();
     options.tier_up = flag("MSDA_TIER_UP", false);

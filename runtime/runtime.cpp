@@ -42,7 +42,7 @@ void Runtime::settle() noexcept { state_->settle(); }
 
 Silicon Runtime::silicon(Device device) {
     if (device.kind != Device::Kind::gpu) return {};
-    return device_info(*state_->driver(), device.ordinal).silicon;
+    return device_info(*state_->driver(), state_->ordinal_of(device)).silicon;
 }
 
 bool Runtime::has_gpu() noexcept {

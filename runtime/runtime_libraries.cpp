@@ -142,6 +142,25 @@ std::shared_ptr<DeviceContext> Runtime::State::known_primary(int ordinal) {
     return found == contexts_.end() ? nullptr : known_context((*found)->handle());
 }
 
+int Runtime::State::ordinal_of(Device gpu) {
+    if (gpu != Device::current()) return gpu.ordinal;
+    const auto calls = driver();
+    CUcontext current = nullptr;
+    calls->check(calls->ctx_get_current, &current);
+    if (current == nullptr)
+        throw Error(Code::invalid_argument, "device: expected a CUDA context current on this thread, got none");
+    CUdevice wanted = 0;
+    calls->check(calls->ctx_get_device, &wanted);
+    int count = 0;
+    calls->check(calls->device_get_count, &count);
+    for (int ordinal = 0; ordinal < count; ordinal++) {
+        CUdevice device = 0;
+        calls->check(calls->device_get, &device, ordinal);
+        if (device == wanted) return ordinal;
+    }
+    throw Error(Code::invalid_argument, "device: the driver does not list the device of the current CUDA context");
+}
+
 std::shared_ptr<DeviceContext> Runtime::State::context_for(int ordinal) {
     const auto opened = driver();
     const Driver& calls = *opened;

@@ -20,6 +20,7 @@ namespace {
 LayersOptions layers_options(const Options& options, Warnings& warnings, Packs& packs) {
     LayersOptions layers = LayersOptions::from_environment();
     layers.file = options.database;
+    layers.site_directories = split_paths(options.site_databases);
     layers.warn = [&warnings](const std::string& message) { warnings.once(message, message); };
     layers.packs = [&packs] { return packs.layers(); };
     return layers;
@@ -64,7 +65,7 @@ Runtime::State::State(Options given)
       warnings(options.warn),
       cache(files, cache_directory(options), warnings,
             options.disk_cache ? "neither HOME nor XDG_CACHE_HOME is set" : ""),
-      packs(files, warnings, Packs::paths_from_environment()),
+      packs(files, warnings, split_paths(options.packs)),
       layers(layers_options(options, warnings, packs)),
       binaries(cache, warnings, [this](int driver_version) { return nvrtc(driver_version); }),
       capture(Capture::from_environment(options.warn)),
@@ -83,7 +84,8 @@ std::shared_ptr<const Operator::State> Runtime::State::prepare(Runtime& runtime,
     OperatorKey key{normalise(problem), config, device, nullptr};
     std::shared_ptr<DeviceContext> context;
     if (device.kind == Device::Kind::gpu) {
-        context = context_for(device.ordinal);
+        key.device.ordinal = ordinal_of(device);
+        context = context_for(key.device.ordinal);
         key.context = context.get();
     }
     if (auto found = operators_.find(key)) return found;

@@ -66,6 +66,10 @@ struct Runtime::State {
     std::shared_ptr<const NvrtcLibrary> nvrtc(int driver_version);
     void use_nvrtc(std::shared_ptr<const NvrtcLibrary> nvrtc);
 
+    // CUDA's number of a GPU; of Device::current() that of the calling thread's context. Throws Error(invalid_argument)
+    // where there is none.
+    int ordinal_of(Device gpu);
+
     // The context to prepare in: the caller's current one if it belongs to the device, else the device's primary one.
     std::shared_ptr<DeviceContext> context_for(int ordinal);
 

@@ -10,30 +10,13 @@
 namespace msda::c {
 namespace {
 
-Device current_gpu(const Driver& driver) {
-    CUcontext current = nullptr;
-    driver.check(driver.ctx_get_current, &current);
-    if (current == nullptr)
-        throw Error(Code::invalid_argument, "device: expected a CUDA context current on this thread, got none");
-    CUdevice wanted = 0;
-    driver.check(driver.ctx_get_device, &wanted);
-    int count = 0;
-    driver.check(driver.device_get_count, &count);
-    for (int ordinal = 0; ordinal < count; ordinal++) {
-        CUdevice device = 0;
-        driver.check(driver.device_get, &device, ordinal);
-        if (device == wanted) return Device::gpu(ordinal);
-    }
-    throw Error(Code::invalid_argument, "device: the driver does not list the device of the current CUDA context");
-}
-
-Device device_of(Runtime& runtime, msda_device device) {
+Device device_of(msda_device device) {
     if (device >= 0) return Device::gpu(device);
     switch (device) {
         case MSDA_CPU:
             return Device::cpu();
         case MSDA_CURRENT:
-            return current_gpu(*runtime.state().driver());
+            return Device::current();
         case MSDA_EMULATED:
             return Device::emulated();
         default:
@@ -74,7 +57,7 @@ msda_status msda_prepare(msda_runtime* runtime, const msda_problem* problem, msd
         *prepared = nullptr;
         c::require(problem, "problem");
         const msda_prepare_options defaults = MSDA_PREPARE_OPTIONS_INIT;
-        *prepared = c::prepare(c::runtime_of(runtime), problem->problem, c::device_of(c::runtime_of(runtime), device),
+        *prepared = c::prepare(c::runtime_of(runtime), problem->problem, c::device_of(device),
                                c::read_struct(options != nullptr ? options : &defaults, "options"));
     });
 }

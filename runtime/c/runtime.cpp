@@ -33,6 +33,8 @@ Options options_of(const msda_options* pointer) {
     take(given.nvrtc_library, options.nvrtc_library);
     take(given.driver_library, options.driver_library);
     take(given.database, options.database);
+    take(given.site_databases, options.site_databases);
+    take(given.packs, options.packs);
     take("disk_cache", given.disk_cache, options.disk_cache);
     take("deterministic", given.deterministic, options.deterministic);
     take("tune_on_miss", given.tune_on_miss, options.tune_on_miss);

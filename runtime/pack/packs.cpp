@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
-
 #include "msda/error.hpp"
 
 namespace msda {
@@ -30,11 +28,6 @@ PackFile open_pack(const FileSystem& files, const std::string& path) {
 
 Packs::Packs(const FileSystem& files, Warnings& warnings, std::vector<std::string> paths)
     : files_(files), warnings_(warnings), paths_(std::move(paths)) {}
-
-std::vector<std::string> Packs::paths_from_environment() {
-    const char* value = std::getenv("MSDA_PACK");
-    return split_paths(value != nullptr ? value : "");
-}
 
 const std::vector<Packs::Pack>& Packs::opened() {
     std::call_once(once_, [this] {

@@ -1,4 +1,4 @@
-// The packs of a process (MSDA_PACK): opened at the first use, asked before the compiler and above the database's
+// The packs of a runtime (Options::packs): opened at the first use, asked before the compiler and above the database's
 // files.
 #pragma once
 
@@ -24,9 +24,6 @@ class Packs {
   public:
     // `paths` in the order of preference. `files` and `warnings` must outlive this object.
     Packs(const FileSystem& files, Warnings& warnings, std::vector<std::string> paths);
-
-    // MSDA_PACK, paths separated by ':'.
-    static std::vector<std::string> paths_from_environment();
 
     // Code by source digest and capability of the GPU (Binaries::Source).
     std::optional<Binary> find(const std::string& source_digest, int capability);

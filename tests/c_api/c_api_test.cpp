@@ -322,6 +322,8 @@ TEST_CASE("options reach the runtime; warnings reach the callback") {
     options.driver_library = "/nowhere/libcuda.so.1";
     options.nvrtc_library = "/nowhere/libnvrtc.so";
     options.database = "/nowhere/db.json";
+    options.site_databases = "/nowhere/site:/elsewhere";
+    options.packs = "/nowhere/a.pack";
     options.deterministic = MSDA_ON;
     options.tune_on_miss = MSDA_OFF;
     options.tier_up = MSDA_ON;
@@ -338,6 +340,8 @@ TEST_CASE("options reach the runtime; warnings reach the callback") {
     CHECK(got.driver_library == options.driver_library);
     CHECK(got.nvrtc_library == options.nvrtc_library);
     CHECK(got.database == options.database);
+    CHECK(got.site_databases == options.site_databases);
+    CHECK(got.packs == options.packs);
     CHECK(got.deterministic);
     CHECK_FALSE(got.tune_on_miss);
     CHECK(got.tier_up);

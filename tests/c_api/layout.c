@@ -19,6 +19,8 @@ AT(msda_options, cpu_threads, 52);
 AT(msda_options, warn, 56);
 AT(msda_options, user, 64);
 AT(msda_options, tier_up, 72);
+AT(msda_options, site_databases, 80);
+AT(msda_options, packs, 88);
 
 AT(msda_problem_fields, batch, 8);
 AT(msda_problem_fields, queries, 16);

@@ -2,7 +2,6 @@
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 
-#include <cstdlib>
 #include <fstream>
 
 #include "generator/plan.hpp"
@@ -15,12 +14,6 @@ using namespace msda;
 using namespace msda::test;
 
 namespace {
-
-// MSDA_PACK while it lives.
-struct PackVariable {
-    explicit PackVariable(const std::string& path) { setenv("MSDA_PACK", path.c_str(), 1); }
-    ~PackVariable() { unsetenv("MSDA_PACK"); }
-};
 
 // What the fake driver loads: the source itself.
 std::string pack_of(const Record& record, int capability) {
@@ -52,11 +45,11 @@ TEST_CASE("driver and pack alone are enough") {
     const std::string path = directory / "a.pack";
     std::ofstream(path, std::ios::binary) << pack_of(record, device.silicon.capability);
     chmod(path.c_str(), 0600);
-    const PackVariable variable(path);
 
     fakes::FakeDriver driver({device});
     Options options;
     options.disk_cache = false;
+    options.packs = path;
     options.nvrtc_library = directory / "no-such-libnvrtc.so";
     std::vector<std::string> warnings;
     options.warn = [&](const std::string& message) { warnings.push_back(message); };

@@ -14,13 +14,13 @@ namespace [[gnu::visibility("default")]] msda {
 // What the generator needs to know of a GPU: its silicon, never its name.
 struct Silicon {
     int capability = 90;  // 10·major + minor
-    int sm_count = 132;
-    std::int64_t l2_bytes = 60 << 20;
+    int sm_count = 132;                // streaming multiprocessors
+    std::int64_t l2_bytes = 60 << 20;  // of the level-2 cache
     int bus_width = 0;                 // bits; 0: unknown
     int shared_per_block = 227 << 10;  // bytes, opt-in limit
     int shared_per_sm = 228 << 10;     // bytes
-    int registers_per_sm = 64 << 10;
-    int threads_per_sm = 2048;
+    int registers_per_sm = 64 << 10;   // of 32 bits
+    int threads_per_sm = 2048;         // resident at once
     std::string partition;  // MIG profile, empty for a whole GPU
     bool operator==(const Silicon&) const = default;
 };
@@ -56,15 +56,15 @@ struct Config {
 
 // Name and place of each field, in the order of the struct; the database stores configs by these names.
 struct ConfigField {
-    std::string_view name;
-    int Config::*member;
+    std::string_view name;  // "tile_width"
+    int Config::*member;    // &Config::tile_width
 };
-std::span<const ConfigField> config_fields();
+std::span<const ConfigField> config_fields();  // every field, in the order of the struct
 
 // "tile_width=16 tile_height=0 …", every field, in order; parse_config reads it back and throws Error(invalid_argument)
 // on an unknown, missing or malformed field.
 std::string canonical(const Config& config);
-Config parse_config(std::string_view text);
+Config parse_config(std::string_view text);  // the inverse of canonical()
 
 // Empty when the config can run the problem on that silicon, else one sentence that names the field and its limit.
 std::string why_not(const Problem& problem, const Config& config, const Silicon& silicon);

@@ -28,10 +28,11 @@ enum class Code : std::uint8_t {
 // Thrown by every public function that can fail; nothing else leaves the library.
 class Error : public std::runtime_error {
   public:
+    // `message`: one sentence that names what was expected and what came.
     Error(Code code, const std::string& message, std::string log = {})
         : std::runtime_error(message), code_(code), log_(std::move(log)) {}
 
-    Code code() const noexcept { return code_; }
+    Code code() const noexcept { return code_; }  // what kind of thing went wrong
 
     // The compiler's log with numbered source lines, the paths that were tried, or nothing.
     const std::string& log() const noexcept { return log_; }

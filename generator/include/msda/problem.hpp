@@ -11,6 +11,7 @@
 
 namespace [[gnu::visibility("default")]] msda {
 
+// Output from inputs, or gradients.
 enum class Pass : std::uint8_t { forward, backward };
 
 // Element types; e4m3 is allowed for the value of a forward only.
@@ -35,24 +36,24 @@ enum class Specialise : std::uint8_t { exact, family };
 // One level of the feature pyramid: pixels [start, start + height·width) of the S axis. A start of −1 means "after the
 // level before".
 struct Level {
-    std::int64_t height = 0;
-    std::int64_t width = 0;
-    std::int64_t start = -1;
+    std::int64_t height = 0;  // H
+    std::int64_t width = 0;   // W
+    std::int64_t start = -1;  // first pixel
     bool operator==(const Level&) const = default;
 };
 
 // Which gradients a backward computes; what is false is neither computed nor written.
 struct Gradients {
-    bool value = true;
-    bool location = true;
-    bool weight = true;
+    bool value = true;     // grad_value
+    bool location = true;  // grad_locations
+    bool weight = true;    // grad_weights
     bool operator==(const Gradients&) const = default;
 };
 
 // A problem. Tensors are dense, innermost dimension last, except value, whose (B, S, M) strides are free:
 //   value (B, S, M, D) · locations (B, Q, M, ΣP, 2) · weights (B, Q, M, ΣP) · output (B, Q, M, D)
 struct Problem {
-    Pass pass = Pass::forward;
+    Pass pass = Pass::forward;               // output from inputs, or gradients
     std::int64_t batch = 1;                  // B ≥ 0
     std::int64_t queries = 0;                // Q ≥ 0
     std::int64_t heads = 8;                  // M ≥ 1
@@ -64,16 +65,16 @@ struct Problem {
     Type location = Type::f32;               // f32 or the value's type
     Type weight = Type::f32;                 // f32 or the value's type
     Type output = Type::f32;                 // the value's type; f16 or bf16 when value is e4m3
-    Sampling sampling = Sampling::bilinear;
-    bool softmax = false;  // weights are logits; softmax over ΣP inside the kernel
-    Reference reference = Reference::none;
+    Sampling sampling = Sampling::bilinear;  // what a location reads
+    bool softmax = false;                    // weights are logits; softmax over ΣP inside the kernel
+    Reference reference = Reference::none;   // where locations come from
     std::int64_t reference_levels = 0;                      // 1 or L, with a reference
     std::int64_t pillars = 0;                               // Z, with Reference::pillars
     Gradients gradients{};                                  // of a backward
     Accumulate accumulate = Accumulate::automatic;          // of a backward that computes grad_value
     std::array<std::int64_t, 3> value_strides = {0, 0, 0};  // elements between images, pixels, heads; all 0: dense
     std::int64_t alignment = 16;  // bytes: the lowest alignment of the tensors' addresses, a power of two ≤ 16
-    Specialise specialise = Specialise::exact;
+    Specialise specialise = Specialise::exact;  // what the kernel knows at compile time
 
     bool operator==(const Problem&) const = default;
 
@@ -81,6 +82,7 @@ struct Problem {
     std::int64_t total_points() const;
     // Elements between images, pixels and heads of value, also where value_strides is all 0.
     std::array<std::int64_t, 3> strides() const;
+    // True when value_strides is all 0.
     bool dense() const { return value_strides == std::array<std::int64_t, 3>{0, 0, 0}; }
     // True when queries are the pixels of the levels in memory order, as in an encoder: Q = ΣH·W and levels follow each
     // other from 0.
@@ -95,25 +97,25 @@ Problem normalise(Problem problem);
 
 // One line that names every field, the key of caches and databases; parse_problem reads it back. Locale free.
 std::string canonical(const Problem& problem);
-Problem parse_problem(std::string_view text);
+Problem parse_problem(std::string_view text);  // the inverse of canonical(); throws Error(invalid_problem) naming what is wrong
 
 // Elements of each tensor, 0 for an empty problem. Throws Error(invalid_problem) where the count passes 2^62.
 struct Sizes {
     std::int64_t value = 0;      // elements spanned from the first to the last, strides counted in
     std::int64_t locations = 0;  // also of offsets
-    std::int64_t weights = 0;
-    std::int64_t output = 0;
-    std::int64_t references = 0;
+    std::int64_t weights = 0;     // also of logits
+    std::int64_t output = 0;      // also of grad_output
+    std::int64_t references = 0;  // of all kinds of references
 };
-Sizes sizes(const Problem& problem);
+Sizes sizes(const Problem& problem);  // of a normalised problem
 
-std::size_t bytes_of(Type type);
-std::string_view name(Pass);
-std::string_view name(Type);
-std::string_view name(Accumulate);
-std::string_view name(Sampling);
-std::string_view name(Reference);
-std::string_view name(Specialise);
+std::size_t bytes_of(Type type);    // of one element
+std::string_view name(Pass);        // "forward"
+std::string_view name(Type);        // "bf16"
+std::string_view name(Accumulate);  // "automatic"
+std::string_view name(Sampling);    // "bilinear"
+std::string_view name(Reference);   // "points"
+std::string_view name(Specialise);  // "family"
 
 // Reads a name back; throws Error(invalid_problem) that lists the names there are. `T` is one of the enums above.
 template <class T>

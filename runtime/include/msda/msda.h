@@ -81,9 +81,11 @@ typedef struct msda_options {
     void* user;                   // handed to warn
     int32_t tier_up;              // MSDA_ON, MSDA_OFF: new shapes run at once, their own kernel is compiled in the background
     int32_t reserved;             // 0
+    const char* site_databases;   // directories of tuning databases, separated by ':'; the first wins
+    const char* packs;            // files of `msda pack`, separated by ':'; the first wins
 } msda_options;
 // Initialises a msda_options.
-#define MSDA_OPTIONS_INIT {sizeof(msda_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+#define MSDA_OPTIONS_INIT {sizeof(msda_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 
 // Makes a runtime of its own. `options` null: all from the environment.
 MSDA_API msda_status msda_runtime_create(const msda_options* options, msda_runtime** runtime);
@@ -198,8 +200,8 @@ typedef struct msda_prepare_options {
 // Initialises a msda_prepare_options.
 #define MSDA_PREPARE_OPTIONS_INIT {sizeof(msda_prepare_options), 0, 0, 0, 0}
 
-// Compiles and loads the kernels of a problem, or finds them in a cache: milliseconds to seconds the first time, microseconds after it. On a
-// GPU it uses the caller's current context if that belongs to the device, else the device's primary context. `options` may be null.
+// Compiles and loads the kernels of a problem, or finds them in a cache: slow the first time, a look-up for a problem that it knows. On a GPU
+// it uses the caller's current context if that belongs to the device, else the device's primary context. `options` may be null.
 MSDA_API msda_status msda_prepare(msda_runtime* runtime, const msda_problem* problem, msda_device device,
                                   const msda_prepare_options* options, msda_operator** prepared);
 // Launches that were enqueued go on. Null is allowed.

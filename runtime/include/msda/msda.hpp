@@ -12,6 +12,7 @@
 #include "msda/config.hpp"
 #include "msda/error.hpp"
 #include "msda/problem.hpp"
+#include "msda/workspace.hpp"
 
 namespace [[gnu::visibility("default")]] msda {
 
@@ -21,11 +22,14 @@ using Stream = void*;
 // Where an operator runs. cpu: threaded host code on host pointers. emulated: the GPU's own kernels, compiled by the host compiler and
 // run thread by thread on host pointers (slow, for tests and learning).
 struct Device {
-    enum class Kind : std::uint8_t { gpu, cpu, emulated } kind = Kind::gpu;
-    int ordinal = 0;  // of a gpu: CUDA's device number
-    static Device gpu(int ordinal = 0) { return {Kind::gpu, ordinal}; }
-    static Device cpu() { return {Kind::cpu, 0}; }
-    static Device emulated() { return {Kind::emulated, 0}; }
+    // The three kinds.
+    enum class Kind : std::uint8_t { gpu, cpu, emulated };
+    Kind kind = Kind::gpu;                                               // which one
+    int ordinal = 0;                                                     // of a gpu: CUDA's device number, or −1: see current()
+    static Device gpu(int ordinal = 0) { return {Kind::gpu, ordinal}; }  // by CUDA's device number
+    static Device current() { return {Kind::gpu, -1}; }                  // the GPU whose context is current on the preparing thread
+    static Device cpu() { return {Kind::cpu, 0}; }                       // threaded host code
+    static Device emulated() { return {Kind::emulated, 0}; }             // the GPU's kernels on the host
     bool operator==(const Device&) const = default;
 };
 
@@ -53,12 +57,15 @@ struct Options {
     std::string nvrtc_library;               // MSDA_NVRTC; empty: search
     std::string driver_library;              // MSDA_DRIVER; empty: search
     std::string database;                    // MSDA_DB: freezes all database layers to this one file
+    std::string site_databases;              // MSDA_DB_SITE: directories separated by ':', the first wins
+    std::string packs;                       // MSDA_PACK: files of `msda pack` separated by ':', the first wins
     bool deterministic = false;              // MSDA_DETERMINISTIC=1: configs from the heuristic alone, no tier-up
     bool tune_on_miss = false;               // MSDA_TUNE=on_miss
     bool tier_up = false;                    // MSDA_TIER_UP=1: see Runtime::prepare; no effect in deterministic mode
     int cpu_threads = 0;                     // MSDA_CPU_THREADS; 0: all hardware threads
     std::function<void(const std::string&)> warn;  // receives each warning once; unset: one line on stderr
 
+    // What the environment says. Throws Error(invalid_argument) naming a variable whose value does not fit.
     static Options from_environment();
 };
 
@@ -66,10 +73,10 @@ struct Options {
 class Operator {
   public:
     struct State;
-    explicit Operator(std::shared_ptr<const State> state);
+    explicit Operator(std::shared_ptr<const State> state);  // made by Runtime::prepare
 
-    const Problem& problem() const noexcept;
-    const Config& config() const noexcept;
+    const Problem& problem() const noexcept;  // as normalise() gives it
+    const Config& config() const noexcept;    // how it is computed
     // Where the config came from: "given", "exact", "nearest", "family" (database) or "heuristic".
     const std::string& config_origin() const noexcept;
     // A digest of the emitted source, stable across machines.
@@ -92,7 +99,7 @@ class Operator {
 // Owns the compiler, the caches and the loaded modules of one process; several may live side by side. Thread-safe.
 class Runtime {
   public:
-    explicit Runtime(Options options = Options::from_environment());
+    explicit Runtime(Options options = Options::from_environment());  // touches neither driver, compiler nor disk
     ~Runtime();
     Runtime(const Runtime&) = delete;
     Runtime& operator=(const Runtime&) = delete;
@@ -108,7 +115,7 @@ class Runtime {
     // family has to compile; the `exact` kernel is compiled in the background and runs from the next launch on. Exact kernels that have not
     // run for long make room for others.
     Operator prepare(const Problem& problem, Device device = Device::gpu());
-    Operator prepare(const Problem& problem, const Config& config, Device device = Device::gpu());
+    Operator prepare(const Problem& problem, const Config& config, Device device = Device::gpu());  // as above, with a config that is given
 
     // The first form for a caller that prepares on demand and knows the stream of the launch to come: a miss while that stream is captured
     // is refused with not_prepared and leaves the capture valid, a hit is served.
