@@ -20,6 +20,11 @@ struct Candidate {
     bool only_loaded = false;
 };
 
+std::string parent_of(const std::string& path) {
+    const std::size_t slash = path.find_last_of('/');
+    return slash == std::string::npos ? "" : path.substr(0, slash);
+}
+
 // Collects candidates in search order.
 class Search {
   public:
@@ -106,7 +111,18 @@ class Search {
                         site_packages(fmt::format("{}/{}/{}/{}", root, lib, python, packages), origin);
     }
 
+    // The folder of Python packages that holds a file of one of pip's nvidia packages, or of the package that this
+    // library came in.
+    void pip_of_process() {
+        for (const std::string& file : loader_.mapped_files())
+            if (const std::size_t at = file.find("/nvidia/"); at != std::string::npos && at > 0)
+                site_packages(file.substr(0, at), "pip, loaded CUDA libraries");
+        const std::string own = parent_of(parent_of(loader_.file_of(reinterpret_cast<const void*>(&why_not_usable))));
+        if (!own.empty()) site_packages(own, "pip, beside msda");
+    }
+
     void pip() {
+        pip_of_process();
         if (const auto root = variable("VIRTUAL_ENV"); !root.empty()) pythons_below(root, "pip, VIRTUAL_ENV");
         std::istringstream paths(variable("PYTHONPATH"));
         for (std::string path; std::getline(paths, path, ':');)

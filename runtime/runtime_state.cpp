@@ -108,8 +108,11 @@ Identity Runtime::State::identify(Runtime& runtime, const OperatorKey& key, cons
                 identity.config_origin = "exact";
             }
     }
-    if (const std::string why = why_not(key.problem, identity.config, silicon); !why.empty())
+    if (const std::string why = why_not(key.problem, identity.config, silicon); !why.empty()) {
+        // Host code computes every problem; the digest is of kernels that this one does not have.
+        if (key.device.kind == Device::Kind::cpu && !key.config) return identity;
         throw Error(key.config ? Code::invalid_argument : Code::unsupported, why);
+    }
     identity.source_digest = source_digest(compile_request(key.problem, identity.config, silicon.capability));
     return identity;
 }

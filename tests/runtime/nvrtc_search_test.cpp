@@ -25,6 +25,7 @@ struct Machine {
     std::map<std::string, std::string> variables;
     std::vector<std::string> mapped;
     std::vector<std::string> opened;
+    std::string own_file;  // what this library came from
     FakeNvrtc nvrtc;
     std::shared_ptr<const Nvrtc> table = nvrtc.table();
 
@@ -48,7 +49,7 @@ struct Machine {
 #undef MSDA_SYMBOL
             return nullptr;
         };
-        loader.file_of = [](const void*) { return std::string(); };
+        loader.file_of = [this](const void*) { return own_file; };
         loader.mapped_files = [this] { return mapped; };
         loader.environment = [this](const char* name) { return variables[name]; };
         return loader;
@@ -104,12 +105,16 @@ TEST_CASE("lesson 30: the search order, one place after the other") {
         "/usr/local/cuda-12.8/lib64/libnvrtc.so.12",
         "/usr/local/cuda-12.4/lib64/libnvrtc.so.12",
         "libnvrtc.so.12",
+        "/torch/site-packages/nvidia/cu12/lib/libnvrtc.so.12",
+        "/wheel/site-packages/nvidia/cu12/lib/libnvrtc.so.12",
         "/venv/lib/python3.12/site-packages/nvidia/cuda_nvrtc/lib/libnvrtc.so.12",
         "/home/me/.local/lib/python3.11/site-packages/nvidia/cuda_nvrtc/lib/libnvrtc.so.12",
         "/usr/lib/python3/dist-packages/nvidia/cu12/lib/libnvrtc.so.12",
         "/conda/lib/libnvrtc.so.12"};
     for (const std::string& path : order) machine.libraries[path] = 12080;
-    machine.mapped = {"/usr/lib/libc.so.6", "/app/libnvrtc.so.12", "/app/libnvrtc-builtins.so.12.8"};
+    machine.own_file = "/wheel/site-packages/msda/libmsda.so";
+    machine.mapped = {"/usr/lib/libc.so.6", "/app/libnvrtc.so.12", "/app/libnvrtc-builtins.so.12.8",
+                      "/torch/site-packages/nvidia/cu12/lib/libcudart.so.12"};
     for (const std::string& path : order) {
         CHECK(machine.find() == path);
         machine.libraries.erase(path);

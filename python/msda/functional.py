@@ -1,0 +1,65 @@
+"""multi_scale_deformable_attention: the operator as a function of tensors and level sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from . import _levels, ops
+
+_plain = (torch.Tensor, torch.nn.Parameter)
+_forward, _forward_levels = ops.forward, ops.forward_levels
+
+
+def multi_scale_deformable_attention(
+    value: Tensor,
+    levels: Sequence[Sequence[int]] | Tensor,
+    locations: Tensor,
+    weights: Tensor,
+    *,
+    points: Sequence[int] = (),
+    sampling: str = "bilinear",
+    softmax: bool = False,
+    accumulate: str = "automatic",
+    scales: Tensor | None = None,
+    output_type: torch.dtype | None = None,
+) -> Tensor:
+    """Samples the levels of ``value`` at ``locations`` and sums with ``weights`` (Zhu et al., "Deformable DETR", ICLR 2021, eq. 3).
+
+    value: (B, S, M, D), the levels one after the other along S; float32, float16, bfloat16, float64, or float8_e4m3fn with ``scales``.
+        Its last dimension must be contiguous; the others may have strides.
+    levels: (height, width) or (height, width, start) of each of the L levels, host integers. An integer tensor (L, 2) works too: one on
+        the GPU is read once, which waits for the GPU, and remembered until it changes.
+    locations: (B, Q, M, L, P, 2), x and y in 0..1 across a level; float32 or the value's type. Outside its level a point adds 0.
+    weights: (B, Q, M, L, P); float32 or the value's type.
+    points: the points of each level where they differ; locations are then (B, Q, M, sum(points), 2) and weights (B, Q, M, sum(points)).
+    sampling: "bilinear", "nearest", "rtdetrv2" (RT-DETRv2's discrete method) or "rtdetrv2_square" (its original's clamp by the height);
+        only bilinear has gradients for locations.
+    softmax: weights are logits; the softmax over all points of a head is taken inside.
+    accumulate: how the gradient of value is summed: "automatic" (as exact as float32), "f32", "native" (in the value's own type) or
+        "deterministic" (bit-equal from run to run).
+    scales: (M) float32, what a float8_e4m3fn value is multiplied by; ``output_type``: float16 or bfloat16 for it.
+
+    Returns (B, Q, M * D) of the value's type. Differentiable once with respect to value, locations and weights. Raises TypeError or
+    ValueError that names the argument, or msda.Error.
+    """
+    if value is None or locations is None or weights is None:  # which the dispatcher takes for tensors
+        raise TypeError(f"{'value' if value is None else 'locations' if locations is None else 'weights'}: expected a tensor, got None")
+    if isinstance(levels, Tensor):
+        if torch.compiler.is_compiling() or type(levels) not in _plain:
+            return _with_tensor_levels(value, levels, locations, weights, points, sampling, softmax, accumulate, scales, output_type)
+        shapes, starts = _levels.from_tensors(levels, names=("levels",))
+    elif torch.compiler.is_compiling():
+        shapes, starts = _levels.flatten(levels)
+    else:
+        shapes, starts = _levels.from_host(levels)
+    return _forward(value, locations, weights, shapes, starts, points, sampling, softmax, accumulate, scales, output_type)
+
+
+def _with_tensor_levels(value, levels, locations, weights, *settings):
+    if settings != ((), "bilinear", False, "automatic", None, None):
+        raise ValueError("levels: expected host integers; a tensor in a traced graph goes with the default options only")
+    areas = levels[:, 0] * levels[:, 1]
+    return _forward_levels(value, levels, areas.cumsum(0) - areas, locations, weights)

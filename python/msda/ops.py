@@ -1,0 +1,268 @@
+"""The operators torch.ops.msda.forward and backward: schema, CPU and CUDA kernels, fake kernels, autograd and autocast.
+
+They are registered key by key instead of through torch.library.custom_op, whose wrappers cost more than the launch they lead to.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch._functorch.utils import enable_single_level_autograd_function as _one_level
+
+from . import _levels, _prepared, _problem
+from ._problem import Settings
+
+_SETTINGS = "SymInt[] shapes, SymInt[] starts=[], SymInt[] points=[], str sampling='bilinear', bool softmax=False, str accumulate='automatic'"
+_TENSOR_LEVELS = "Tensor value_spatial_shapes, Tensor value_level_start_index"
+
+_library = torch.library.Library("msda", "DEF")
+_library.define(
+    f"forward(Tensor value, Tensor locations, Tensor weights, {_SETTINGS}, Tensor? scales=None, ScalarType? output_type=None) -> Tensor"
+)
+# The gradients that `mask` asks for, in the order value, locations, weights.
+_library.define(f"backward(Tensor grad, Tensor value, Tensor locations, Tensor weights, {_SETTINGS}, *, bool[3] mask) -> Tensor[]")
+# The same with levels in tensors, for graphs that cannot know what these hold.
+_library.define(f"forward.levels(Tensor value, {_TENSOR_LEVELS}, Tensor locations, Tensor weights) -> Tensor")
+_library.define(
+    f"backward.levels(Tensor grad, Tensor value, {_TENSOR_LEVELS}, Tensor locations, Tensor weights, *, bool[3] mask) -> Tensor[]"
+)
+
+forward = torch.ops.msda.forward.default
+backward = torch.ops.msda.backward.default
+forward_levels = torch.ops.msda.forward.levels
+backward_levels = torch.ops.msda.backward.levels
+
+
+def _backward_kernel(grad, value, locations, weights, *settings, mask):
+    return [gradient for gradient in _prepared.backward(grad, value, locations, weights, *settings, mask=mask) if gradient is not None]
+
+
+def _forward_levels_kernel(value, shapes, starts, locations, weights):
+    return _prepared.forward(value, locations, weights, *_levels.from_tensors(shapes, starts))
+
+
+def _backward_levels_kernel(grad, value, shapes, starts, locations, weights, *, mask):
+    return _backward_kernel(grad, value, locations, weights, *_levels.from_tensors(shapes, starts), mask=mask)
+
+
+for _key in ("CPU", "CUDA"):
+    _library.impl("forward", _prepared.forward, _key)
+    _library.impl("backward", _backward_kernel, _key)
+    _library.impl("forward.levels", _forward_levels_kernel, _key)
+    _library.impl("backward.levels", _backward_levels_kernel, _key)
+
+
+# ---- Fake kernels: shapes and types without data.
+
+
+def _fake_output(value, locations, dtype):
+    return value.new_empty((value.shape[0], locations.shape[1], value.shape[2] * value.shape[3]), dtype=dtype)
+
+
+@torch.library.register_fake("msda::forward", lib=_library)
+def _(value, locations, weights, shapes, starts=(), points=(), sampling="bilinear", softmax=False, accumulate="automatic", scales=None, output_type=None):
+    _problem.sizes_of(value, locations, weights, Settings(tuple(shapes), tuple(starts), tuple(points), sampling, softmax, accumulate))
+    _problem.check_scales(value, scales)
+    _problem.check_devices(value=value, locations=locations, weights=weights)
+    return _fake_output(value, locations, _problem.output_type(value, output_type))
+
+
+@torch.library.register_fake("msda::forward.levels", lib=_library)
+def _(value, value_spatial_shapes, value_level_start_index, locations, weights):
+    return _fake_output(value, locations, value.dtype)
+
+
+def _fake_gradients(value, locations, weights, mask):
+    wanted = [tensor for tensor, asked in zip((value, locations, weights), mask, strict=True) if asked]
+    return [torch.empty_like(tensor, memory_format=torch.contiguous_format) for tensor in wanted]
+
+
+@torch.library.register_fake("msda::backward", lib=_library)
+def _(grad, value, locations, weights, *settings, mask):
+    return _fake_gradients(value, locations, weights, mask)
+
+
+@torch.library.register_fake("msda::backward.levels", lib=_library)
+def _(grad, value, shapes, starts, locations, weights, *, mask):
+    return _fake_gradients(value, locations, weights, mask)
+
+
+# ---- Autograd.
+
+_is_grad_enabled = torch.is_grad_enabled
+_modes = torch._C._len_torch_dispatch_stack
+_transforms = torch._C._functorch.peek_interpreter_stack
+_Tensor = torch.Tensor
+_plain = (torch.Tensor, torch.nn.Parameter)
+_below_autograd = torch._C._AutoDispatchBelowAutograd
+
+
+def _direct(value, locations, weights) -> bool:
+    """True when nothing stands between a call on the CPU or a GPU and its kernel: plain tensors on such a device, no mode that
+    watches calls, no function transform."""
+    return (
+        type(value) in _plain and type(locations) in _plain and type(weights) in _plain
+        and (value.is_cuda or value.is_cpu) and not _modes() and _transforms() is None
+    )  # fmt: skip
+
+
+class _Forward(torch.autograd.Function):
+    """forward(value, locations, weights, *the rest of the schema) with its gradients."""
+
+    @staticmethod
+    def forward(ctx, value, locations, weights, *rest):
+        ctx.set_materialize_grads(False)
+        ctx.save_for_backward(value, locations, weights)
+        ctx.rest = rest
+        if _direct(value, locations, weights):
+            return _prepared.forward(value, locations, weights, *rest)
+        with _below_autograd():
+            return forward(value, locations, weights, *rest)
+
+    @staticmethod
+    def backward(ctx, grad):
+        rest = ctx.rest
+        nothing = (None,) * len(rest)
+        if grad is None:
+            return (None, None, None, *nothing)
+        value, locations, weights = ctx.saved_tensors
+        settings = rest[:6]
+        need = ctx.needs_input_grad
+        # A pixel that is chosen, not interpolated, has no gradient by its place.
+        sampled = len(settings) < 4 or settings[3] == "bilinear"
+        mask = (need[0], need[1] and sampled, need[2])
+        if not _is_grad_enabled() and _direct(value, locations, weights) and type(grad) is _Tensor:
+            return (*_prepared.backward(grad, value, locations, weights, *settings, mask=mask), *nothing)
+        gradients = iter(backward(grad, value, locations, weights, *settings, mask=mask))
+        return (*(next(gradients) if asked else None for asked in mask), *nothing)
+
+
+class _ForwardLevels(torch.autograd.Function):
+    """forward.levels with its gradients."""
+
+    @staticmethod
+    def forward(ctx, value, shapes, starts, locations, weights):
+        ctx.set_materialize_grads(False)
+        ctx.save_for_backward(value, shapes, starts, locations, weights)
+        with _below_autograd():
+            return forward_levels(value, shapes, starts, locations, weights)
+
+    @staticmethod
+    def backward(ctx, grad):
+        if grad is None:
+            return (None,) * 5
+        need = ctx.needs_input_grad
+        mask = (need[0], need[3], need[4])
+        gradients = iter(backward_levels(grad, *ctx.saved_tensors, mask=mask))
+        value, locations, weights = (next(gradients) if asked else None for asked in mask)
+        return value, None, None, locations, weights
+
+
+class _OnceDifferentiable(torch.autograd.Function):
+    """Gradients as they are; asking for theirs is an error."""
+
+    @staticmethod
+    def forward(ctx, count, *tensors):
+        return tensors[:count]
+
+    @staticmethod
+    def backward(ctx, *grads):
+        raise NotImplementedError("msda: second derivatives of multi-scale deformable attention are not available")
+
+
+# Function.apply without what it does for function transforms: where the dispatcher comes to autograd, one level of them is left to do,
+# which _one_level() allows.
+_apply = super(torch.autograd.Function, _Forward).apply
+_apply_levels = super(torch.autograd.Function, _ForwardLevels).apply
+_apply_once = super(torch.autograd.Function, _OnceDifferentiable).apply
+
+
+def _check_differentiable(value, scales) -> None:
+    if value.requires_grad and value.dtype == torch.float8_e4m3fn:
+        raise TypeError("value: expected one that requires no gradient, since 8-bit values have a forward only")
+    if scales is not None and scales.requires_grad:
+        raise ValueError("scales: expected a tensor that requires no gradient")
+
+
+def _needed(value, locations, weights, rest) -> bool:
+    needed = _is_grad_enabled() and (value.requires_grad or locations.requires_grad or weights.requires_grad)
+    if needed or len(rest) > 6:
+        _check_differentiable(value, rest[6] if len(rest) > 6 else None)
+    return needed
+
+
+def _forward_autograd(value, locations, weights, *rest):
+    """For any device, mode and transform."""
+    if _needed(value, locations, weights, rest):
+        with _one_level():
+            return _apply(value, locations, weights, *rest)
+    with _below_autograd():
+        return forward(value, locations, weights, *rest)
+
+
+def _forward_autograd_direct(value, locations, weights, *rest):
+    """The same for the devices that have kernels, which are called without asking the dispatcher again where that changes nothing."""
+    if not _direct(value, locations, weights):
+        return _forward_autograd(value, locations, weights, *rest)
+    return (_apply if _needed(value, locations, weights, rest) else _prepared.forward)(value, locations, weights, *rest)
+
+
+def _forward_levels_autograd(value, shapes, starts, locations, weights):
+    with _one_level():
+        return _apply_levels(value, shapes, starts, locations, weights)
+
+
+def _backward_autograd(grad, value, *rest, mask, op=backward):
+    with _below_autograd():
+        gradients = op(grad, value, *rest, mask=mask)
+    tensors = [t for t in (grad, value, *rest) if isinstance(t, torch.Tensor)]
+    if _is_grad_enabled() and any(t.requires_grad for t in tensors):
+        with _one_level():
+            return list(_apply_once(len(gradients), *gradients, *tensors))
+    return gradients
+
+
+def _backward_levels_autograd(*arguments, mask):
+    return _backward_autograd(*arguments, mask=mask, op=backward_levels)
+
+
+_library.impl("forward", _forward_autograd, "Autograd")
+_library.impl("forward", _forward_autograd_direct, "AutogradCPU")
+_library.impl("forward", _forward_autograd_direct, "AutogradCUDA")
+_library.impl("backward", _backward_autograd, "Autograd")
+_library.impl("forward.levels", _forward_levels_autograd, "Autograd")
+_library.impl("backward.levels", _backward_levels_autograd, "Autograd")
+
+
+# ---- Autocast: the value in the autocast type, locations and weights as they are where that is f32 or the value's type, else f32.
+
+
+def _companion(tensor, value):
+    return tensor if tensor.dtype in (torch.float32, value.dtype) else tensor.float()
+
+
+def _cast(device_type: str, value, locations, weights):
+    wanted = torch.get_autocast_dtype(device_type)
+    if value.dtype in (torch.float32, torch.float16, torch.bfloat16):
+        value = value.to(wanted)
+    return value, _companion(locations, value), _companion(weights, value)
+
+
+def _register_autocast(device_type: str, key: str) -> None:
+    keys = torch._C.DispatchKeySet(getattr(torch._C.DispatchKey, key))
+    without_autocast = torch._C._ExcludeDispatchKeyGuard
+
+    def of_forward(value, locations, weights, *rest):
+        with without_autocast(keys):
+            return forward(*_cast(device_type, value, locations, weights), *rest)
+
+    def of_forward_levels(value, shapes, starts, locations, weights):
+        with without_autocast(keys):
+            value, locations, weights = _cast(device_type, value, locations, weights)
+            return forward_levels(value, shapes, starts, locations, weights)
+
+    _library.impl("forward", of_forward, key)
+    _library.impl("forward.levels", of_forward_levels, key)
+
+
+_register_autocast("cpu", "AutocastCPU")
+_register_autocast("cuda", "AutocastCUDA")
