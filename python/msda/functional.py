@@ -10,7 +10,6 @@ from torch import Tensor
 from . import _levels, ops
 
 _plain = (torch.Tensor, torch.nn.Parameter)
-_forward, _forward_levels = ops.forward, ops.forward_levels
 
 
 def multi_scale_deformable_attention(
@@ -47,19 +46,19 @@ def multi_scale_deformable_attention(
     """
     if value is None or locations is None or weights is None:  # which the dispatcher takes for tensors
         raise TypeError(f"{'value' if value is None else 'locations' if locations is None else 'weights'}: expected a tensor, got None")
-    if isinstance(levels, Tensor):
-        if torch.compiler.is_compiling() or type(levels) not in _plain:
-            return _with_tensor_levels(value, levels, locations, weights, points, sampling, softmax, accumulate, scales, output_type)
-        shapes, starts = _levels.from_tensors(levels, names=("levels",))
-    elif torch.compiler.is_compiling():
-        shapes, starts = _levels.flatten(levels)
-    else:
-        shapes, starts = _levels.from_host(levels)
-    return _forward(value, locations, weights, shapes, starts, points, sampling, softmax, accumulate, scales, output_type)
+    if torch.compiler.is_compiling() or (isinstance(levels, Tensor) and type(levels) not in _plain):
+        return _traced(value, levels, locations, weights, points, sampling, softmax, accumulate, scales, output_type)
+    shapes, starts = _levels.from_tensors(levels, names=("levels",)) if isinstance(levels, Tensor) else _levels.from_host(levels)
+    if scales is not None or output_type is not None:
+        return ops.forward(value, locations, weights, shapes, starts, points, sampling, softmax, accumulate, scales, output_type)
+    return ops.eager(value, locations, weights, shapes, starts, points, sampling, softmax, accumulate)
 
 
-def _with_tensor_levels(value, levels, locations, weights, *settings):
+def _traced(value, levels, locations, weights, *settings):
+    """The call in a graph that is being traced, where level sizes may be symbols and a tensor cannot be read."""
+    if not isinstance(levels, Tensor):
+        return ops.forward(value, locations, weights, *_levels.flatten(levels), *settings)
     if settings != ((), "bilinear", False, "automatic", None, None):
         raise ValueError("levels: expected host integers; a tensor in a traced graph goes with the default options only")
     areas = levels[:, 0] * levels[:, 1]
-    return _forward_levels(value, levels, areas.cumsum(0) - areas, locations, weights)
+    return ops.forward_levels(value, levels, areas.cumsum(0) - areas, locations, weights)
