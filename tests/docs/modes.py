@@ -36,6 +36,7 @@ class Page:
         for name in ("templates", "tools", "labs", "docs", "tuning_db"):
             if (machine.root / name).exists():
                 (folder / name).symlink_to(machine.root / name)
+        self.torch_code = ""  # of the torch blocks so far
         self.environment = {k: v for k, v in os.environ.items() if not k.startswith(("MSDA_", "XDG_"))}
         self.environment.update(HOME=str(folder / "home"), LC_ALL="C.UTF-8",
                                 PATH=f"{machine.build / 'bin'}:{machine.root / '.venv/bin'}:{os.environ['PATH']}")
@@ -93,6 +94,8 @@ class Page:
     def output_text(self, block):
         """What the block before printed; … stands for anything within a line, alone on its line for any lines."""
         assert self.printed is not None, "no block before this one was run"
+        if self.printed is Skip:
+            raise Skip("so was the block before")
         pattern = "".join("(?:.*\n)*?" if line.strip() == "…" else ".*?".join(map(re.escape, line.rstrip().split("…"))) + " *\n"
                           for line in block.text.rstrip("\n").split("\n"))
         assert re.fullmatch(pattern, self.printed.rstrip() + "\n"), f"printed instead:\n{self.printed}"
@@ -172,6 +175,21 @@ class Page:
         source = self.folder / f"block{block.line}.py"
         source.write_text(block.text, encoding="utf-8")
         self.printed = self.succeed(["python3", str(source)])
+
+    def torch_python(self, block):
+        """After the page's torch blocks before it, with PyTorch and the package as it was built; prints only what it prints itself."""
+        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+        python = Path(os.environ.get("MSDA_TORCH_VENV") or cache / "msda-jit/venv-torch") / "bin/python"
+        package = self.machine.build / "python"
+        if not python.exists() or not (package / "msda/libmsda.so").exists():
+            self.printed = Skip
+            raise Skip("no PyTorch here (tools/setup_torch)")
+        source = self.folder / f"block{block.line}.py"
+        mark = "-- this block --"
+        source.write_text(f"{self.torch_code}\nprint({mark!r})\n{block.text}", encoding="utf-8")
+        printed = self.succeed([str(python), str(source)], PYTHONPATH=str(package), OMP_NUM_THREADS="1")
+        self.printed = printed.split(mark + "\n", 1)[1]
+        self.torch_code += block.text
 
     def nvrtc_cuda(self, block):
         """Device code that NVRTC compiles for sm_90 (or `arch=sm_NN`) with nothing on its include path."""
