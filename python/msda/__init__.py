@@ -10,7 +10,6 @@ from .functional import multi_scale_deformable_attention
 from .modules import MSDeformAttn
 from .patching import patch, unpatch
 
-
 __all__ = [
     "Error",
     "InvalidInput",

@@ -55,9 +55,7 @@ def _canonical(shapes: tuple, starts: tuple) -> tuple:
     return shapes, () if starts == tuple(expected) else starts
 
 
-def from_tensors(
-    spatial_shapes, level_start_index=None, names: tuple = ("value_spatial_shapes", "value_level_start_index")
-) -> tuple:
+def from_tensors(spatial_shapes, level_start_index=None, names: tuple = ("value_spatial_shapes", "value_level_start_index")) -> tuple:
     """(shapes, starts), flat, of an integer tensor (L, 2) of heights and widths and one (L) of first pixels.
 
     ``names``: what the caller calls them, for messages.

@@ -1,5 +1,6 @@
-"""What one call asks for: the checks of its tensors and the sizes that follow. Every message names the argument, what was expected and what came.
+"""What one call asks for: the checks of its tensors and the sizes that follow.
 
+Every message names the argument, what was expected and what came.
 Used where an operator is prepared and by the fake kernels, never on the path of a call whose shape is known.
 """
 
@@ -68,9 +69,7 @@ def sizes_of(value: torch.Tensor, locations: torch.Tensor, weights: torch.Tensor
     _expect_type("locations", locations, (torch.float32, companion))
     _expect_type("weights", weights, (torch.float32, companion))
     _expect(settings.sampling in _library.SAMPLING, "sampling", "one of " + ", ".join(_library.SAMPLING), repr(settings.sampling))
-    _expect(
-        settings.accumulate in _library.ACCUMULATE, "accumulate", "one of " + ", ".join(_library.ACCUMULATE), repr(settings.accumulate)
-    )
+    _expect(settings.accumulate in _library.ACCUMULATE, "accumulate", "one of " + ", ".join(_library.ACCUMULATE), repr(settings.accumulate))
 
     levels = len(settings.shapes) // 2
     _expect(levels >= 1 and len(settings.shapes) % 2 == 0, "levels", "at least one (height, width)", settings.shapes)

@@ -11,7 +11,9 @@ from torch._functorch.utils import enable_single_level_autograd_function as _one
 from . import _levels, _prepared, _problem
 from ._problem import Settings
 
-_SETTINGS = "SymInt[] shapes, SymInt[] starts=[], SymInt[] points=[], str sampling='bilinear', bool softmax=False, str accumulate='automatic'"
+_SETTINGS = (
+    "SymInt[] shapes, SymInt[] starts=[], SymInt[] points=[], str sampling='bilinear', bool softmax=False, str accumulate='automatic'"
+)
 _TENSOR_LEVELS = "Tensor value_spatial_shapes, Tensor value_level_start_index"
 
 _library = torch.library.Library("msda", "DEF")
@@ -59,7 +61,19 @@ def _fake_output(value, locations, dtype):
 
 
 @torch.library.register_fake("msda::forward", lib=_library)
-def _(value, locations, weights, shapes, starts=(), points=(), sampling="bilinear", softmax=False, accumulate="automatic", scales=None, output_type=None):
+def _(
+    value,
+    locations,
+    weights,
+    shapes,
+    starts=(),
+    points=(),
+    sampling="bilinear",
+    softmax=False,
+    accumulate="automatic",
+    scales=None,
+    output_type=None,
+):
     _problem.sizes_of(value, locations, weights, Settings(tuple(shapes), tuple(starts), tuple(points), sampling, softmax, accumulate))
     _problem.check_scales(value, scales)
     _problem.check_devices(value=value, locations=locations, weights=weights)

@@ -40,7 +40,8 @@ def mask2former(small: bool):
         "embed_dim": 96, "depths": [2, 2, 6, 2], "num_heads": [3, 6, 12, 24], "window_size": 7}  # fmt: skip
     backbone = SwinConfig(**swin, out_features=["stage1", "stage2", "stage3", "stage4"])
     sizes = {"feature_size": 32, "mask_feature_size": 32, "hidden_dim": 32, "encoder_feedforward_dim": 32, "dim_feedforward": 32,
-             "encoder_layers": 2, "decoder_layers": 2, "num_attention_heads": 4, "num_queries": 12, "train_num_points": 64} if small else {}  # fmt: skip
+             "encoder_layers": 2, "decoder_layers": 2, "num_attention_heads": 4, "num_queries": 12,
+             "train_num_points": 64} if small else {}  # fmt: skip
     return Mask2FormerModel(Mask2FormerConfig(backbone_config=backbone, **sizes))
 
 

@@ -3,7 +3,7 @@
 # a call, the step times of three transformers models. Writes python_host.json and python_steps.json into OUT.
 # Needs a python3 with PyTorch; pytest and transformers where their parts are to run (MSDA_EXTRA_PYTHONPATH may hold them).
 # Usage: python/tests/gpu_suite.sh BUILD_FOLDER OUT
-set -uo pipefail
+set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 out="$(realpath "${2:-.}")"
 mkdir -p "$out"

@@ -1,6 +1,7 @@
 """Host time of one call, without waiting for the GPU, in µs: through the function, through torch.ops, with and without gradients, and bare.
 
-On a GPU the problem is so small that it is never waited for; on the CPU it is empty, so that only the way there is measured. Usage: host_cost.py [cuda|cpu] [OUT.json]
+On a GPU the problem is so small that it is never waited for; on the CPU it is empty, so that only the way there is measured.
+Usage: host_cost.py [cuda|cpu] [OUT.json]
 """
 
 import json

@@ -8,9 +8,9 @@ import statistics
 import sys
 import time
 
-import clients
 import torch
 
+import clients
 import msda
 
 STEPS, WARM = 20, 5
@@ -70,7 +70,9 @@ def main():
             ratios = {kind: row["after"][kind] / row["before"][kind] for kind in row["before"]}
             print(
                 f"{name:15s} {row['autocast'] or 'float32':9s}"
-                + "".join(f"  {kind} {row['before'][kind]:8.2f} -> {row['after'][kind]:8.2f} ({ratio:.2f})" for kind, ratio in ratios.items()),
+                + "".join(
+                    f"  {kind} {row['before'][kind]:8.2f} -> {row['after'][kind]:8.2f} ({ratio:.2f})" for kind, ratio in ratios.items()
+                ),
                 flush=True,
             )
     if out:

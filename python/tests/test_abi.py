@@ -9,7 +9,13 @@ import pytest
 from msda import _library
 
 HEADER = pathlib.Path(__file__).resolve().parents[2] / "runtime/include/msda/msda.h"
-TYPES = {"size_t": ctypes.c_size_t, "int64_t": ctypes.c_int64, "int32_t": ctypes.c_int32, "const char*": ctypes.c_char_p, "void*": ctypes.c_void_p}
+TYPES = {
+    "size_t": ctypes.c_size_t,
+    "int64_t": ctypes.c_int64,
+    "int32_t": ctypes.c_int32,
+    "const char*": ctypes.c_char_p,
+    "void*": ctypes.c_void_p,
+}
 
 
 @pytest.fixture(scope="module")

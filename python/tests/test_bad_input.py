@@ -3,9 +3,9 @@
 import numpy
 import pytest
 import torch
-from reference import draw
 
 import msda
+from reference import draw
 
 attend = msda.multi_scale_deformable_attention
 

@@ -4,10 +4,10 @@ import math
 
 import pytest
 import torch
-from reference import attention, draw
 
 import msda
 from msda import deformable_detr, mmcv
+from reference import attention, draw
 
 
 def inputs(**options):

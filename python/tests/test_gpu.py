@@ -2,9 +2,9 @@
 
 import pytest
 import torch
-from reference import draw
 
 import msda
+from reference import draw
 
 pytestmark = pytest.mark.gpu
 attend = msda.multi_scale_deformable_attention
@@ -153,11 +153,11 @@ def test_autocast(dtype):
 
 
 def test_deterministic_gradients_are_equal_from_run_to_run():
-    value, levels, locations, weights = draw(batch=2, queries=500, heads=8, head_dim=32, levels=((32, 32),), dtype=torch.float16, device="cuda")
+    value, levels, locations, weights = draw(
+        batch=2, queries=500, heads=8, head_dim=32, levels=((32, 32),), dtype=torch.float16, device="cuda"
+    )
     value.requires_grad_()
-    runs = [
-        torch.autograd.grad(attend(value, levels, locations, weights, accumulate="deterministic").sum(), value)[0] for _ in range(5)
-    ]
+    runs = [torch.autograd.grad(attend(value, levels, locations, weights, accumulate="deterministic").sum(), value)[0] for _ in range(5)]
     assert all(torch.equal(run, runs[0]) for run in runs)
 
 

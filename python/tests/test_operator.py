@@ -2,9 +2,9 @@
 
 import pytest
 import torch
-from reference import attention, draw
 
 import msda
+from reference import attention, draw
 
 attend = msda.multi_scale_deformable_attention
 

@@ -8,12 +8,12 @@ import types
 
 import pytest
 import torch
-from reference import attention, draw
 from torch import nn
 
 import msda
+from reference import attention, draw
 
-SOURCE = '''
+SOURCE = """
 import functools
 import torch
 from torch import nn
@@ -72,7 +72,7 @@ class Model(nn.Module):
 
     def forward(self, *inputs):
         return self.a(*inputs) + self.b(*inputs) + self.c(*inputs)
-'''
+"""
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ import sys
 
 import pytest
 import torch
-from reference import attention, draw
 
 import msda
+from reference import attention, draw
 
 
 def python(code):

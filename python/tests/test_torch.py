@@ -7,10 +7,10 @@ import threading
 
 import pytest
 import torch
-from reference import attention, draw
 
 import msda
 from msda import ops
+from reference import attention, draw
 
 attend = msda.multi_scale_deformable_attention
 

@@ -7,7 +7,6 @@ import torch
 
 pytest.importorskip("transformers")
 import clients
-
 import msda
 
 ATTENTIONS = {"DeformableDetr": 4, "RTDetr": 2, "Mask2Former": 2}
