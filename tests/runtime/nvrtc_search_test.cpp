@@ -49,7 +49,9 @@ struct Machine {
 #undef MSDA_SYMBOL
             return nullptr;
         };
-        loader.file_of = [this](const void*) { return own_file; };
+        loader.file_of = [this](const void* address) {
+            return address == reinterpret_cast<const void*>(&why_not_usable) ? own_file : std::string();
+        };
         loader.mapped_files = [this] { return mapped; };
         loader.environment = [this](const char* name) { return variables[name]; };
         return loader;
