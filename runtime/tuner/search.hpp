@@ -140,7 +140,7 @@ class Search {
     int compiling_ = 0;
     std::deque<int> ready_;            // compiled, in that order; some may have another fate by now
     std::optional<int> screened_now_;  // verified last, but for the default
-    std::deque<int> to_compile_;            // not yet given, in seeded order
+    std::deque<int> to_compile_;       // not yet given, in seeded order
     std::map<std::string, int> by_digest_;
     ClockFilter clocks_;
     Stage stage_ = Stage::screening;

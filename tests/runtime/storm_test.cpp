@@ -78,7 +78,7 @@ TEST_CASE("16 processes, 20 rounds, one cache and one database, SIGKILL at rando
     const DiskCache cache(files, directory / "shared/cache", warnings);
     CHECK(cache.usage().entries == kernels);
     MESSAGE((rounds * processes) << " processes, " << killed << " killed, " << saved.size()
-                               << " records saved, lost: " << lost);
+                                 << " records saved, lost: " << lost);
 }
 
 TEST_CASE("threads on several devices: each operator runs on its own device, compiled once for each, nothing left") {
