@@ -78,12 +78,13 @@ class Page:
             at, part = found + len(part), []
 
     def lines_any(self, block):
-        """Each line, without a comment at its end, stands in the named file, in this order."""
+        """Each line, without a comment at its end, stands in the named file, in this order; ${a_variable} there is any word."""
         source = [line.strip() for line in (self.machine.root / block.arguments[0]).read_text(encoding="utf-8").split("\n")]
         at = 0
         for line in filter(None, (re.sub(r"\s+#.*", "", line).strip() for line in block.text.split("\n"))):
-            assert line in source[at:], f"{block.arguments[0]} does not have this line (there): {line}"
-            at = source.index(line, at) + 1
+            found = next((i for i in range(at, len(source)) if re.fullmatch(re.sub(r"\\\$\\{\w+\\}", r"\\w+", re.escape(source[i])), line)), None)
+            assert found is not None, f"{block.arguments[0]} does not have this line (there): {line}"
+            at = found + 1
 
     def parse_json(self, block):
         json.loads(block.text)
