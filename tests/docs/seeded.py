@@ -18,7 +18,7 @@ def block(mode, language, text):
 HELLO = block("run", "sh", "echo one; echo two")
 SOUND = (HELLO + block("output", "text", "one\n…") + block("quote tests/docs/run", "sh", "run_script strict_site\n…\nclosing_line") +
          block("nvrtc", "cuda", "__global__ void f(int* p) { *p = 1; }") + block("compile", "cpp", "#include <msda/msda.hpp>") +
-         "`tests/docs/run`, 107 µs<!-- h200: ddetr-enc f16 forward model cold -->\n")
+         "`tests/docs/run`, 68 µs<!-- earlier: forward shuffle staging -->\n")
 DEFECTS = {
     "untagged": "```sh\ntrue\n```\n",
     "unknown mode": block("hope", "sh", "true"),
@@ -40,7 +40,7 @@ DEFECTS = {
     "no need for a driver": block("gpu", "sh", "msda shapes"),
     "no such path": "`tests/docs/rum`\n",
     "no such member": "`Operator::lanch`\n",
-    "wrong figure": "93 µs<!-- h200: ddetr-enc f16 forward model cold -->\n",
+    "wrong figure": "93 µs<!-- earlier: forward shuffle staging -->\n",
     "ambiguous figure": "107 µs<!-- h200: ddetr-enc f16 -->\n",
 }
 
