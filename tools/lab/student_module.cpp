@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "msda/error.hpp"
+#include "runtime/emulation/block.hpp"
 #include "tools/lab/checks.hpp"
 
 namespace msda::lab {
@@ -32,7 +33,8 @@ emulation::Counts StudentModule::run(const Launch& launch, void** arguments) con
     emulation::Grid grid;
     grid.name = launch.kernel;
     grid.entry = reinterpret_cast<emulation::Grid::Entry>(symbol("msda_emulated_" + launch.kernel));
-    grid.current = reinterpret_cast<emulation::Grid::Current>(symbol("msda_emulated_current"));
+    using Connect = void (*)(emulation::Thread * (*)());
+    reinterpret_cast<Connect>(symbol("msda_emulated_connect"))(emulation::current_thread);
     grid.arguments = arguments;
     grid.blocks = launch.blocks;
     grid.threads = launch.threads;

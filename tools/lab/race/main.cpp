@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "msda/error.hpp"
+#include "runtime/emulation/block.hpp"
 #include "runtime/emulation/host_compiler.hpp"
 #include "runtime/emulation/multiprocessor.hpp"
 
@@ -121,7 +122,10 @@ int run(const std::vector<std::string>& words) {
     Grid grid;
     grid.name = words.at(1);
     grid.entry = reinterpret_cast<Grid::Entry>(dlsym(library, ("msda_emulated_" + grid.name).c_str()));
-    grid.current = reinterpret_cast<Grid::Current>(dlsym(library, "msda_emulated_current"));
+    using Connect = void (*)(emulation::Thread * (*)());
+    auto* connect = reinterpret_cast<Connect>(dlsym(library, "msda_emulated_connect"));
+    if (connect == nullptr) throw Error(Code::invalid_argument, "the module is none of the emulation's");
+    connect(emulation::current_thread);
     if (grid.entry == nullptr) throw Error(Code::invalid_argument, "no kernel " + grid.name);
     grid.arguments = addresses.data();
     grid.blocks = static_cast<std::uint32_t>(std::atoi(words.at(2).c_str()));
