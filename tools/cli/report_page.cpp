@@ -101,7 +101,8 @@ class Candidates {
 
     std::string fates() const {
         std::map<std::string, int> count;
-        for (const Trial& trial : trials_) count[std::string(name(trial.fate))]++;
+        for (const Trial& trial : trials_)
+            if (&trial != &trials_.front()) count[std::string(name(trial.fate))]++;
         std::string text;
         for (const auto& [fate, number] : count) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", number, fate);
         return text;
@@ -153,17 +154,28 @@ std::string changed_fields(const Record& record, const TrialSet* set) {
     return text.empty() ? "the default" : text;
 }
 
+// Where and how a record was gained, without what is not known.
+std::string surroundings(const Record& r) {
+    std::string text = r.gpu.empty() ? canonical(r.silicon) : r.gpu;
+    text += fmt::format(" · {} samples of {} configs timed · {}", r.samples, r.candidates,
+                        r.policy >= policy_complete ? "complete search" : "stopped early");
+    if (r.sm_mhz > 0) text += fmt::format(" · {} MHz", r.sm_mhz);
+    for (const auto& [what, value] : {std::pair<const char*, const std::string&>{"driver ", r.driver},
+                                      {"NVRTC ", r.nvrtc},
+                                      {"msda ", r.generator},
+                                      {"", r.date}})
+        if (!value.empty()) text += fmt::format(" · {}{}", what, value);
+    return text;
+}
+
 std::string section(const Record& r, const TrialSet* set, std::size_t number) {
     std::string config;
     for (const auto& [field, value] : r.config)
         config += fmt::format("{}{}={}", config.empty() ? "" : " ", field, value);
     std::string html = fmt::format(
-        "<section id=p{}><h2>{}</h2><p>{} · {} samples of {} configs timed · {} · {} MHz · driver {} · NVRTC {} · msda "
-        "{} · {}</p>"
-        "<table><tr><th>µs<th class=n>default<th class=n>tuned<th class=n>speed-up{}</table>",
-        number, escape_html(title_of(r.problem)), escape_html(r.gpu.empty() ? canonical(r.silicon) : r.gpu), r.samples,
-        r.candidates, r.policy >= policy_complete ? "complete search" : "stopped early", r.sm_mhz,
-        escape_html(r.driver), escape_html(r.nvrtc), escape_html(r.generator), escape_html(r.date), figures_rows(r));
+        "<section id=p{}><h2>{}</h2><p>{}</p><table><tr><th>µs<th class=n>default<th class=n>tuned<th "
+        "class=n>speed-up{}</table>",
+        number, escape_html(title_of(r.problem)), escape_html(surroundings(r)), figures_rows(r));
     if (set && !set->trials.empty()) {
         const Candidates candidates(r, *set);
         html += fmt::format("<p>Winner: {}. Candidates: {}.</p><div class=plots>{}{}{}</div>{}",

@@ -28,6 +28,7 @@ section { background: var(--panel); border: 1px solid var(--line); border-radius
 .dots { stroke: var(--point); stroke-width: 6; stroke-linecap: round; stroke-opacity: .65; }
 circle.point { fill: var(--point); fill-opacity: .65; } circle.winner { fill: var(--winner); } circle.default { fill: var(--default); }
 .key span { margin-right: 16px; } .key i { display: inline-block; width: 10px; height: 10px; border-radius: 5px; margin-right: 5px; }
+@media (max-width: 640px) { body { padding: 10px; } section { padding: 10px; } .bar { display: none; } th, td { padding-right: 8px; } }
 details { margin-top: 8px; } summary { cursor: pointer; color: var(--soft); } a { color: inherit; }
 )CSS";
 

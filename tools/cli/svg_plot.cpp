@@ -13,6 +13,7 @@ constexpr int left = 52;
 constexpr int right = 12;
 constexpr int top = 28;
 constexpr int bottom = 40;
+constexpr double digit_width = 6.5;  // of the labels, at most
 
 // Maps values to pixels, with a margin of 5 % at both ends.
 class Scale {
@@ -70,11 +71,15 @@ std::string axes(const Plot& plot, const Scale& x, const Scale& y) {
     const int right_edge = plot.width - right;
     const int bottom_edge = plot.height - bottom;
     std::string svg;
-    for (const Tick& tick : ticks_of(plot.x, x))
-        svg += fmt::format(
-            "<line class=grid x1={0:.1f} x2={0:.1f} y1={1} y2={2} /><text class=tick x={0:.1f} y={3} "
-            "text-anchor=middle>{4}</text>",
-            x(tick.at), top, bottom_edge, bottom_edge + 14, tick.text);
+    double free_from = 0;  // where the label before ends: one that would touch it is left out
+    for (const Tick& tick : ticks_of(plot.x, x)) {
+        svg += fmt::format("<line class=grid x1={0:.1f} x2={0:.1f} y1={1} y2={2} />", x(tick.at), top, bottom_edge);
+        const double half = 0.5 * digit_width * static_cast<double>(tick.text.size());
+        if (x(tick.at) - half < free_from) continue;
+        free_from = x(tick.at) + half + digit_width;
+        svg += fmt::format("<text class=tick x={:.1f} y={} text-anchor=middle>{}</text>", x(tick.at), bottom_edge + 14,
+                           tick.text);
+    }
     for (const Tick& tick : ticks_of(plot.y, y))
         svg += fmt::format(
             "<line class=grid x1={1} x2={2} y1={0:.1f} y2={0:.1f} /><text class=tick x={3} y={4:.1f} "
@@ -139,7 +144,7 @@ std::vector<double> round_ticks(double low, double high, int count) {
     const double factor = raw / decade;
     const double step = decade * (factor <= 1 ? 1 : factor <= 2 ? 2 : factor <= 5 ? 5 : 10);
     std::vector<double> ticks;
-    for (double n = std::ceil(low / step); n * step <= high; n++) ticks.push_back(n * step);
+    for (double n = std::ceil(low / step); n * step <= high; n++) ticks.push_back(n * step + 0.0);  // −0 becomes 0
     return ticks;
 }
 
