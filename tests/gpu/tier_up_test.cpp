@@ -109,7 +109,9 @@ TEST_SUITE("gpu") {
             place.wait();
             graph.launch(stream);
             stream.synchronize();
-            return tensors.download();
+            Outputs outputs;
+            tensors.download(outputs);
+            return outputs;
         };
         const Outputs before = replay();
         std::vector<Operator> ops;
