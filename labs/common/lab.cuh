@@ -21,10 +21,10 @@ __attribute__((visibility("default"), used)) inline unsigned lab_launch[2];
 
 // threadIdx.x, blockIdx.x, blockDim.x and gridDim.x; the labs use one dimension.
 struct LabThreadIndex {
-    operator unsigned() const { return static_cast<unsigned>(emulation::current->index); }
+    operator unsigned() const { return static_cast<unsigned>(emulation::current()->index); }
 };
 struct LabBlockIndex {
-    operator unsigned() const { return emulation::current->block; }
+    operator unsigned() const { return emulation::current()->block; }
 };
 struct LabThreads {
     operator unsigned() const { return lab_launch[0]; }

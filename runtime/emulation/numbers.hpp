@@ -84,19 +84,20 @@ struct Halves {
 struct Bfloats {
     static float widen(u32 bits) { return bits_to_float(bits << 16); }
 };
+namespace emulation {
+
 // The lanes meet three times, eight bytes each: both words of `a` for the lower products, both for the upper ones, and
 // `b`. Products of 16-bit numbers are exact in double, and their sum is but for rounding far below f32's.
 template <class Pair>
-MSDA_DEVICE void multiply_tile(Pair, float* d, const float* c, const u32* a, const u32* b,
-                               emulation::Site site = emulation::Site::here()) {
+inline void multiply_tiles(float* d, const float* c, const u32* a, const u32* b, Site site) {
     u64 brought[3][32];
     const u32* words[3] = {a, a + 2, b};
     for (int i = 0; i < 3; i++) {
         const u64 word = words[i][0] | static_cast<u64>(words[i][1]) << 32;
-        const u64* all = emulation::meet(emulation::Collective::multiply_tile, word, site);
+        const u64* all = meet(Collective::multiply_tile, word, site);
         __builtin_memcpy(brought[i], all, sizeof brought[i]);
     }
-    const int g = emulation::lane() / 4, t = emulation::lane() % 4;
+    const int g = lane() / 4, t = lane() % 4;
     const auto half = [](u64 word, int which) { return Pair::widen(static_cast<u32>(word >> (16 * which)) & 0xffffu); };
     for (int i = 0; i < 4; i++) {
         double sum = static_cast<double>(c[i]);
@@ -108,6 +109,17 @@ MSDA_DEVICE void multiply_tile(Pair, float* d, const float* c, const u32* a, con
         }
         d[i] = static_cast<float>(sum);
     }
+}
+
+}  // namespace emulation
+
+MSDA_DEVICE void multiply_tile(Halves, float* d, const float* c, const u32* a, const u32* b,
+                               emulation::Site site = emulation::Site::here()) {
+    emulation::multiply_tiles<Halves>(d, c, a, b, site);
+}
+MSDA_DEVICE void multiply_tile(Bfloats, float* d, const float* c, const u32* a, const u32* b,
+                               emulation::Site site = emulation::Site::here()) {
+    emulation::multiply_tiles<Bfloats>(d, c, a, b, site);
 }
 
 MSDA_DEVICE void red_f16x2(void* p, u32 pair, emulation::Site site = emulation::Site::here()) {
