@@ -20,6 +20,7 @@ struct FakeMachine {
     Options options() {
         Options options;
         options.cache_directory = directory / "cache";
+        options.packs = packs;
         options.warn = [this](const std::string& message) { warnings.push_back(message); };
         return options;
     }
@@ -35,6 +36,7 @@ struct FakeMachine {
     FakeDriver driver;
     FakeNvrtc nvrtc;
     std::vector<std::string> warnings;
+    std::string packs;  // from the next start() on
     std::unique_ptr<Runtime> runtime;
 };
 

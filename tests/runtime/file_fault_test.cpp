@@ -45,12 +45,11 @@ class Disk {
         records.add(test::record_of(normalise(small_problem(6)), machine.runtime->silicon(Device::gpu())));
         save_database(FileSystem(), database(), records);
         write_pack_file();
-        ::setenv("MSDA_PACK", pack().c_str(), 1);
+        machine_.packs = pack();
         start(SystemCalls::real());
         machine_.runtime->prepare(small_problem(5)).launch(some_tensors());
         cached_ = content(machine.directory / "cache");
     }
-    ~Disk() { ::unsetenv("MSDA_PACK"); }
 
     // A new process on this disk as it was at first.
     void start(SystemCalls calls) {

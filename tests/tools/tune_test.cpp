@@ -178,10 +178,12 @@ TEST_CASE("what an application launches under MSDA_CAPTURE is tuned from there")
 TEST_CASE("--total shares one time among all problems; --resume goes on with those that got none") {
     const Command msda;
     const std::string db = msda.path("db.json");
-    const std::vector<std::string> all = {"--dtype", "f16,bf16,f32", "--pass", "forward,backward"};
+    const std::vector<std::string> all = {"tune",   "rtdetr",           "dfine",      "--dtype", "f16,bf16,f32",
+                                          "--pass", "forward,backward", "--simulate", "--db",    db,
+                                          "--json"};
     std::vector<std::string> words = all;
-    words.insert(words.end(), {"--total", "3", "--json"});
-    const auto first = msda(simulated(db, words));
+    words.insert(words.end(), {"--total", "3"});
+    const auto first = msda(words);
     CAPTURE(first.err);
     const json result = json::parse(first.out);
     CHECK(result["seconds"] < 12.0);
@@ -190,8 +192,8 @@ TEST_CASE("--total shares one time among all problems; --resume goes on with tho
         CHECK(first.err.find("--resume") != std::string::npos);
     }
     words = all;
-    words.insert(words.end(), {"--resume", "--json"});
-    const auto second = msda(simulated(db, words));
+    words.emplace_back("--resume");
+    const auto second = msda(words);
     REQUIRE(second.status == 0);
     CHECK(shown(msda, db).size() == 12);
 }
