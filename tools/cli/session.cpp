@@ -8,11 +8,11 @@
 namespace msda::cli {
 
 Runtime& Session::runtime() {
-    if (!runtime_) {
+    std::call_once(runtime_made_, [this] {
         Options options = Options::from_environment();
         options.warn = [this](const std::string& message) { err_ << fmt::format("msda: warning: {}\n", message); };
         runtime_ = std::make_unique<Runtime>(std::move(options));
-    }
+    });
     return *runtime_;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <ostream>
 #include <string>
 
@@ -31,6 +32,7 @@ class Session {
     std::ostream& out_;
     std::ostream& err_;
     bool terminal_;
+    std::once_flag runtime_made_;  // commands compile on several threads, any of which may be the first to ask
     std::unique_ptr<Runtime> runtime_;
 };
 
