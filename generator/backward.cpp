@@ -124,8 +124,6 @@ Coverage coverage_of(const Problem& p) {
 }
 
 Ownership ownership_of(const Problem& p, const Config& c) {
-    // Visits of (point, corner) that a block should not pass by much: about 40 µs of one H200 block.
-    constexpr std::int64_t visits_a_block = 16384;
     const Coverage coverage = coverage_of(p);
     Ownership o;
     o.first = {0};
@@ -138,8 +136,10 @@ Ownership ownership_of(const Problem& p, const Config& c) {
                               static_cast<double>(pixels);
         const std::int64_t most = std::max<std::int64_t>(1, p.queries / 64);
         o.ranges.push_back(ceil_div(pixels, c.cells));
-        o.chunks.push_back(
-            c.kept > 0 ? 1 : std::clamp<std::int64_t>(static_cast<std::int64_t>(visits / visits_a_block), 1, most));
+        o.chunks.push_back(c.kept > 0
+                               ? 1
+                               : std::clamp<std::int64_t>(
+                                     static_cast<std::int64_t>(visits / static_cast<double>(visits_a_block)), 1, most));
         o.first.push_back(o.first.back() + o.ranges.back() * o.chunks.back());
         o.plane.push_back(o.plane.back() + pixels * o.chunks.back());
         o.partial |= o.chunks.back() > 1;

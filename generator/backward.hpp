@@ -21,6 +21,11 @@ struct Coverage {
 };
 Coverage coverage_of(const Problem& problem);
 
+// Visits of (point, corner) that a block of the owned form should not pass by much: about 40 µs of one H200 block.
+constexpr std::int64_t visits_a_block = 16384;
+// The most that the field `cells` of a config may be.
+constexpr int most_cells = 8192;
+
 // Owned form: how level `l` is cut. A block owns `cells` pixels and reads the points of one query chunk; levels with
 // few pixels get more chunks, so that blocks have about equal work.
 struct Ownership {

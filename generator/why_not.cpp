@@ -29,8 +29,8 @@ std::string field_limits(const Config& c) {
           range("heads", c.heads, 1, 32), power("lanes", c.lanes, 32), power("vector", c.vector, 16),
           power("split", c.split, 32), range("staging", c.staging, 0, 1), range("unroll", c.unroll, 1, 16),
           range("min_blocks", c.min_blocks, 0, 32), range("scatter", c.scatter, 0, 3),
-          range("threads", c.threads, 32, 1024), range("cells", c.cells, 1, 8192), range("kept", c.kept, 0, 16384),
-          range("levels_per_pass", c.levels_per_pass, 1, 16)})
+          range("threads", c.threads, 32, 1024), range("cells", c.cells, 1, most_cells),
+          range("kept", c.kept, 0, 16384), range("levels_per_pass", c.levels_per_pass, 1, 16)})
         if (!why.empty()) return why;
     return {};
 }

@@ -9,15 +9,11 @@
 namespace msda {
 namespace {
 
-// As in ownership_of (backward.cpp) and why_not; the test of this file notices where they part.
-constexpr double visits_a_block = 16384;
-constexpr int most_cells = 8192;
-
 // Pixels of one level's partial sums: its pixels times its chunks, which ownership_of makes at most Q/64 and at most
 // visits / visits_a_block.
 double partial_pixels(double pixels, double queries, double points, int cells) {
     const double visits = 4.0 * queries * points * std::min<double>(cells, pixels);
-    return std::max(pixels, std::min(visits / visits_a_block, pixels * queries / 64));
+    return std::max(pixels, std::min(visits / static_cast<double>(visits_a_block), pixels * queries / 64));
 }
 
 std::size_t owned_bound(const Problem& p, int cells) {

@@ -70,8 +70,8 @@ struct BackwardDense : TilePoints<T, Shape> {
         int map_width, map_height, start;
         float per_row;  // 1 / width
         MSDA_DEVICE int cells() const { return width * height; }
-        // Pixel of a cell, −1 outside the map or the box. The row is exact for up to 2^12 cells: (cell + ½) / width is at least 2^-13 away from any
-        // integer.
+        // Pixel of a cell, −1 outside the map or the box. The row is exact below 2^20 cells: (cell + ½) / width is at least ½ / width away from any
+        // integer, and off by less than (cell + 1) / width · 2^-22.
         MSDA_DEVICE int pixel(int cell) const {
             const int row = static_cast<int>((static_cast<float>(cell) + 0.5f) * per_row), px = x + cell - row * width, py = y + row;
             const bool there = cell < cells() && static_cast<u32>(px) < static_cast<u32>(map_width) && static_cast<u32>(py) < static_cast<u32>(map_height);
