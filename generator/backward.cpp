@@ -225,9 +225,10 @@ std::int64_t sorted_shared_bytes(const Problem& p, const Config& c) {
 // Mirrors TilePoints::shared_bytes (templates/tile_points.cuh) and the layout of BackwardDense.
 std::int64_t dense_shared_bytes(const Problem& p, const Config& c) {
     const std::int64_t queries = queries_a_block(c), row = p.head_dim * static_cast<std::int64_t>(bytes_of(p.value));
-    const std::int64_t boxes = (4 * static_cast<std::int64_t>(p.levels.size()) + 2) * 4;
-    const std::int64_t points = ceil_div(queries * row + queries * p.total_points() * 12 + boxes, 128) * 128;
-    return points + 2 * c.cells * queries * 4 + queries / 16 * (p.head_dim / 8) * 32 * 8;
+    const auto levels = static_cast<std::int64_t>(p.levels.size());
+    const std::int64_t each = ceil_div(*std::ranges::max_element(p.points), std::max<std::int64_t>(1, c.threads / queries));
+    const std::int64_t points = ceil_div(queries * row + levels * each * c.threads * 12 + (8 * levels + 2) * 4, 128) * 128;
+    return points + c.cells * (2 * queries + 12) * 4 + queries / 16 * (p.head_dim / 8) * 32 * 8;
 }
 
 // Mirrors the layouts of OwnedOnce (templates/owned_once.cuh) and OwnedSummed (templates/backward_owned.cuh).

@@ -139,6 +139,12 @@ MSDA_DEVICE double clamp(double v, double least, double most) { return fmin(fmax
 // v moved into [0, 1], one instruction with the addition before it; NaN becomes 0.
 MSDA_DEVICE float saturate(float v) { return __saturatef(v); }
 MSDA_DEVICE double saturate(double v) { return clamp(v, 0.0, 1.0); }
+// 1 / v, off by one unit in the last place at most.
+MSDA_DEVICE float reciprocal(float v) {
+    float r;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(v));
+    return r;
+}
 MSDA_DEVICE float bits_to_float(u32 b) { return __uint_as_float(b); }
 MSDA_DEVICE u32 float_to_bits(float f) { return __float_as_uint(f); }
 MSDA_DEVICE double bits_to_double(u32 low, u32 high) { return __hiloint2double(static_cast<int>(high), static_cast<int>(low)); }

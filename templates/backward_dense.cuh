@@ -23,16 +23,16 @@ struct BackwardDense : TilePoints<T, Shape> {
     using V = typename T::value_t;
     using G = typename T::grad_t;
     using Pair = typename TensorPair<V>::type;
-    using Base::shape, Base::image, Base::head, Base::tile, Base::queries, Base::products;
+    using Base::shape, Base::image, Base::head, Base::queries, Base::owners, Base::each, Base::products;
     static constexpr int warps = T::threads / 32;
-    static constexpr int owners = T::threads / queries;                    // threads that share a query's points: 1, 2 or 4
-    static constexpr int each = (T::most_points + owners - 1) / owners;    // points of a thread on one level
     static constexpr int query_tiles = queries / 16, channel_tiles = T::head_dim / 8;
     static constexpr bool precise = sizeof(G) == 4;           // the second product
 
-    // Shared memory after TilePoints': W and (G · Vᵀ)ᵀ, both [pixel of the chunk][query] in f32; then G as the second factor of W · G.
-    static constexpr int weights_at = Base::shared_bytes, products_at = weights_at + T::cells * queries * 4;
-    static constexpr int columns_at = products_at + T::cells * queries * 4;
+    // Shared memory after TilePoints': W and (G · Vᵀ)ᵀ, [pixel of the chunk][query] in f32, their rows padded so that the lanes of a matrix product
+    // lie in different banks; then G as the second factor of W · G.
+    static constexpr u32 weight_pitch = (queries + 8) * 4, product_pitch = (queries + 4) * 4;  // bytes a pixel
+    static constexpr int weights_at = Base::shared_bytes, products_at = weights_at + T::cells * static_cast<int>(weight_pitch);
+    static constexpr int columns_at = products_at + T::cells * static_cast<int>(product_pitch);
 
     MSDA_DEVICE explicit BackwardDense(const Shape& s) : Base(s) {}
     // A number of W or of the products, by its byte offset in them.
@@ -41,10 +41,6 @@ struct BackwardDense : TilePoints<T, Shape> {
     static MSDA_DEVICE float* product(u32 at) { return reinterpret_cast<float*>(shared_memory() + products_at + at); }
     // [16 queries][8 channels][lane]
     static MSDA_DEVICE Raw<8>* column(int i) { return reinterpret_cast<Raw<8>*>(shared_memory() + columns_at) + i; }
-
-    // Byte offset of (pixel, query), the pixels counted from a multiple of 16. Columns are turned so that eight neighbouring pixels, or four every
-    // other one, lie in different banks. The turn is in bits 3 and 4 of the query: offset(c, a + b) = offset(c, a) ^ 4·b where b is a multiple of 8.
-    static MSDA_DEVICE u32 offset(u32 cell, u32 query) { return (cell * queries + (query ^ ((cell ^ cell / 4) & 3) * 8 % queries)) * 4; }
 
     // Channel 8·(n / 2) + 2·j + n % 2 stands in column n of tile j: a lane's sums then are eight neighbouring channels.
     MSDA_DEVICE void build_columns() const {
@@ -61,12 +57,13 @@ struct BackwardDense : TilePoints<T, Shape> {
             }
             store_shared(column(i * 32 + lane), b);
         }
-        for (int i = thread_index(); i < T::cells * queries / 4; i += T::threads) store_shared(weight<Raw<16>>(static_cast<u32>(i) * 16), Raw<16>{});
+        for (int i = thread_index(); i < T::cells * static_cast<int>(weight_pitch) / 16; i += T::threads)
+            store_shared(weight<Raw<16>>(static_cast<u32>(i) * 16), Raw<16>{});
     }
 
     // The box of a level's points, corners included, and the level.
     struct Box {
-        int x, y, width, height;
+        int x, y, width, height;  // no pixel where the level has no point
         int map_width, map_height, start;
         float per_row;  // 1 / width
         MSDA_DEVICE int cells() const { return width * height; }
@@ -79,31 +76,36 @@ struct BackwardDense : TilePoints<T, Shape> {
         }
     };
     MSDA_DEVICE Box box_of(int l) const {
-        const int* b = this->box + 4 * l;
-        const int x = load_shared(b), y = load_shared(b + 1);
-        const int width = 2 - load_shared(b + 2) - x, height = 2 - load_shared(b + 3) - y;
-        return {x, y, width, height, shape.width(l), shape.height(l), shape.start(l), 1.0f / static_cast<float>(width)};
+        const Raw<16>* const level = reinterpret_cast<const Raw<16>*>(this->levels) + 2 * l;
+        const Raw<16> box = load_shared(level), map = load_shared(level + 1);
+        const int x = static_cast<int>(box.word[0]), y = static_cast<int>(box.word[1]);
+        const bool none = x == Base::none;
+        const int width = none ? 0 : 2 - static_cast<int>(box.word[2]) - x, height = none ? 0 : 2 - static_cast<int>(box.word[3]) - y;
+        return {x, y, width, height, static_cast<int>(map.word[0]), static_cast<int>(map.word[1]), static_cast<int>(map.word[2]),
+                reciprocal(static_cast<float>(width))};
     }
 
-    // A point of this thread: its footprint, and the offsets of its corners in W and in the products, counted from the box's first pixel; `nowhere`
-    // where a corner is none.
+    // A point of this thread: its footprint, its base pixel in the box, and the offsets of its corners in the products, counted from the box's first
+    // pixel; `nowhere` where a corner is none.
     static constexpr u32 nowhere = 1u << 31;
     struct Point {
         Footprint<float> f;
         float weight;
+        int cell;
         u32 at[4];
     };
-    MSDA_DEVICE Point point(const Box& b, int l, int j) const {
-        const int query = thread_index() / owners, p = thread_index() % owners + j * owners;
-        const bool there = p < T::points_of(l);
-        const typename Base::Record r = this->record(this->first_record(l) + query * T::points_of(l) + (there ? p : 0));
-        Point point = {bilinear_footprint(r.x, r.y, b.map_width, b.map_height), r.weight, {}};
-        if (!there) point.f.valid = 0;
-        const int cell = (point.f.y0 - b.y) * b.width + point.f.x0 - b.x;
+    // Offsets of a point's corners in rows of `pitch` bytes.
+    static MSDA_DEVICE void corner_offsets(const Point& p, int box_width, u32 pitch, u32* at) {
+        const u32 first = static_cast<u32>(p.cell) * pitch + static_cast<u32>(thread_index() / owners) * 4, below = static_cast<u32>(box_width) * pitch;
 #pragma unroll
-        for (int c = 0; c < 4; c++)
-            point.at[c] = point.f.valid >> c & 1 ? offset(static_cast<u32>(cell + (c & 1) + (c >> 1) * b.width), static_cast<u32>(query)) : nowhere;
-        return point;
+        for (int c = 0; c < 4; c++) at[c] = p.f.valid >> c & 1 ? first + (c & 1 ? pitch : 0) + (c & 2 ? below : 0) : nowhere;
+    }
+    MSDA_DEVICE Point point(const Box& b, int l, int j) const {
+        const typename Base::Record r = this->record(l, j, thread_index());
+        Point p = {bilinear_footprint(r.x, r.y, b.map_width, b.map_height), r.weight, 0, {}};
+        p.cell = (p.f.y0 - b.y) * b.width + p.f.x0 - b.x;
+        corner_offsets(p, b.width, product_pitch, p.at);
+        return p;
     }
 
     // What this thread adds to W. The threads of a query share the pixels of the box by the parity of row and column, of which each point's corners
@@ -117,8 +119,9 @@ struct BackwardDense : TilePoints<T, Shape> {
 #pragma unroll
         for (int j = 0; j < each; j++) {
             const Point& p = points[j];
-            u32 at[4] = {p.at[0], p.at[1], p.at[2], p.at[3]};
+            u32 at[4];
             float w[4];
+            corner_offsets(p, b.width, weight_pitch, at);
             corner_weights(p.f.lx, p.f.ly, p.weight * scale, w);
             if constexpr (owners == 2) {
                 const bool other = (p.f.y0 - b.y ^ mine) & 1;  // the upper row is the other thread's
@@ -157,10 +160,8 @@ struct BackwardDense : TilePoints<T, Shape> {
     MSDA_DEVICE void apply_entries(const Entries& e, int first) const {
 #pragma unroll
         for (int i = 0; i < 4 * each; i++) {
-            const u32 at = e.at[i] - static_cast<u32>(first * queries * 4);
-            const bool here = at < static_cast<u32>(T::cells * queries * 4);
-            const float sum = Clear ? 0.0f : load_shared(weight<float>(here ? at : 0)) + e.weight[i];
-            if (here) store_shared(weight<float>(at), sum);
+            const u32 at = e.at[i] - static_cast<u32>(first) * weight_pitch;
+            if (at < T::cells * weight_pitch) store_shared(weight<float>(at), Clear ? 0.0f : load_shared(weight<float>(at)) + e.weight[i]);
         }
     }
 
@@ -170,10 +171,8 @@ struct BackwardDense : TilePoints<T, Shape> {
         for (int j = 0; j < each; j++)
 #pragma unroll
             for (int c = 0; c < 4; c++) {
-                const u32 at = points[j].at[c] - static_cast<u32>(first * queries * 4);
-                const bool here = at < static_cast<u32>(T::cells * queries * 4);
-                const float found = load_shared(product(here ? at : 0));
-                s[j][c] = here ? found : s[j][c];
+                const u32 at = points[j].at[c] - static_cast<u32>(first) * product_pitch;
+                if (at < T::cells * product_pitch) s[j][c] = load_shared(product(at));
             }
     }
 
@@ -190,9 +189,7 @@ struct BackwardDense : TilePoints<T, Shape> {
             v[h] = Raw<16>{};
             if (pixel[h] >= 0) v[h] = load_global<16>(value + static_cast<i64>(pixel[h]) * static_cast<int>(shape.stride_pixel() * 2) + t * 16);
         }
-        u32 to[2][2];
-#pragma unroll
-        for (int k = 0; k < 4; k++) to[k / 2][k % 2] = offset(static_cast<u32>(cell + 8 * (k / 2) + 2 * t + k % 2), static_cast<u32>(g));
+        const u32 to = static_cast<u32>(cell + 2 * t) * product_pitch + static_cast<u32>(g) * 4;
 #pragma unroll
         for (int m = 0; m < query_tiles; m++) {
             const Raw<16>* const row = reinterpret_cast<const Raw<16>*>(this->rows) + m * 64 + lane;
@@ -204,7 +201,7 @@ struct BackwardDense : TilePoints<T, Shape> {
                 multiply_tile(Pair{}, d, zero, a[0].word, v[h].word);
                 multiply_tile(Pair{}, d, d, a[1].word, v[h].word + 2);
 #pragma unroll
-                for (int k = 0; k < 4; k++) store_shared(product(to[h][k % 2] ^ static_cast<u32>(m * 16 + k / 2 * 8) * 4), d[k]);
+                for (int k = 0; k < 4; k++) store_shared(product(to + static_cast<u32>(8 * h + k % 2) * product_pitch + static_cast<u32>(m * 16 + k / 2 * 8) * 4), d[k]);
             }
         }
     }
@@ -212,7 +209,7 @@ struct BackwardDense : TilePoints<T, Shape> {
     // W · G for 16 cells, added to grad_value.
     MSDA_DEVICE void multiply_weights(int cell, const int* pixel, float unscale, G* grad) const {
         const int lane = thread_index() % 32, g = lane / 4, t = lane % 4;
-        const u32 from[2] = {offset(static_cast<u32>(cell + g), static_cast<u32>(2 * t)), offset(static_cast<u32>(cell + g + 8), static_cast<u32>(2 * t))};
+        const u32 from = static_cast<u32>(cell + g) * weight_pitch + static_cast<u32>(2 * t) * 4;
         float d[channel_tiles][4];
 #pragma unroll
         for (int j = 0; j < channel_tiles; j++)
@@ -223,7 +220,7 @@ struct BackwardDense : TilePoints<T, Shape> {
             u32 high[4], low[4];
 #pragma unroll
             for (int k = 0; k < 4; k++) {
-                const Raw<8> w = load_shared(weight<Raw<8>>(from[k % 2] ^ static_cast<u32>(m * 16 + k / 2 * 8) * 4));
+                const Raw<8> w = load_shared(weight<Raw<8>>(from + static_cast<u32>(k % 2 * 8) * weight_pitch + static_cast<u32>(m * 16 + k / 2 * 8) * 4));
                 split_pair(bits_to_float(w.word[0]), bits_to_float(w.word[1]), high[k], low[k]);
             }
 #pragma unroll
@@ -254,46 +251,42 @@ struct BackwardDense : TilePoints<T, Shape> {
         }
     }
 
-    MSDA_DEVICE void run_level(int l, bool dense, const char* value, G* grad, void* grad_locations, void* grad_weights) {
+    MSDA_DEVICE void run_level(int l, const Box& b, const char* value, G* grad, void* grad_locations, void* grad_weights) {
         float s[each][4];
+        Point points[each];
+        Entries e;
 #pragma unroll
-        for (int j = 0; j < each; j++)
+        for (int j = 0; j < each; j++) {
+            points[j] = point(b, l, j);
 #pragma unroll
             for (int c = 0; c < 4; c++) s[j][c] = 0;
-        const Box b = box_of(l);
-        Point points[each];
-#pragma unroll
-        for (int j = 0; j < each; j++) points[j] = point(b, l, j);
-        if (dense) {
-            const float scale = this->scale(), unscale = 1.0f / scale;
-            Entries e;
-            find_entries(b, points, scale, e);
+        }
+        find_entries(b, points, this->scale(), e);
+        const float unscale = this->unscale();
 #pragma unroll 1
-            for (int first = 0; first < b.cells(); first += T::cells) {
-                apply_entries<false>(e, first);
-                int pixel[units][2];
+        for (int first = 0; first < b.cells(); first += T::cells) {
+            apply_entries<false>(e, first);
+            int pixel[units][2];
 #pragma unroll
-                for (int u = 0; u < units; u++) {
+            for (int u = 0; u < units; u++) {
 #pragma unroll
-                    for (int h = 0; h < 2; h++) pixel[u][h] = b.pixel(first + unit_cell(u) + 8 * h + thread_index() % 32 / 4);
-                    if (products && unit_cell(u) < T::cells && first + unit_cell(u) < b.cells()) multiply_values(unit_cell(u), pixel[u], value);
-                }
-                block_barrier();
-                if constexpr (products) pick(points, first, s);
-#pragma unroll
-                for (int u = 0; u < units; u++)
-                    if (unit_cell(u) < T::cells && first + unit_cell(u) < b.cells()) multiply_weights(unit_cell(u), pixel[u], unscale, grad);
-                block_barrier();
-                apply_entries<true>(e, first);
-                if constexpr (owners > 1) warp_barrier();
+                for (int h = 0; h < 2; h++) pixel[u][h] = b.pixel(first + unit_cell(u) + 8 * h + thread_index() % 32 / 4);
+                if (products && unit_cell(u) < T::cells && first + unit_cell(u) < b.cells()) multiply_values(unit_cell(u), pixel[u], value);
             }
+            block_barrier();
+            if constexpr (products) pick(points, first, s);
+#pragma unroll
+            for (int u = 0; u < units; u++)
+                if (unit_cell(u) < T::cells && first + unit_cell(u) < b.cells()) multiply_weights(unit_cell(u), pixel[u], unscale, grad);
+            block_barrier();
+            apply_entries<true>(e, first);
+            if constexpr (owners > 1) warp_barrier();
         }
         if constexpr (products) {
 #pragma unroll
-            for (int j = 0; j < each; j++) {
-                const int p = thread_index() % owners + j * owners;
-                if (p < T::points_of(l)) this->store_gradient(l, thread_index() / owners, p, points[j].weight, points[j].f, s[j], grad_locations, grad_weights);
-            }
+            for (int j = 0; j < each; j++)
+                this->store_gradient(l, this->own_row, Base::point_of(thread_index(), j), points[j].weight, points[j].f, s[j], b.map_width, b.map_height,
+                                     grad_locations, grad_weights);
         }
     }
 };
@@ -309,11 +302,12 @@ MSDA_DEVICE void backward_dense(const Shape& shape, const void* value, const voi
     block_barrier();
     const char* const v = static_cast<const char*>(value) + (static_cast<i64>(b.image) * shape.stride_image() + b.head * shape.stride_head()) * 2;
     G* const grad = static_cast<G*>(grad_value) + (static_cast<i64>(b.image) * shape.pixels() * T::heads + b.head) * T::head_dim + thread_index() % 4 * (T::head_dim / 4);
+    const bool ordinary = b.ordinary();
 #pragma unroll 1
     for (int l = 0; l < T::levels; l++) {
         const auto box = b.box_of(l);
-        if (box.x == Block::none) b.run_level(l, false, v, grad, grad_locations, grad_weights);
-        else if (b.ordinary() && static_cast<i64>(box.width) * box.height <= 3 * Block::queries * T::points_of(l)) b.run_level(l, true, v, grad, grad_locations, grad_weights);
+        const bool dense = ordinary && static_cast<i64>(box.width) * box.height <= 3 * Block::queries * T::points_of(l);
+        if (dense || box.width == 0) b.run_level(l, box, v, grad, grad_locations, grad_weights);
         else b.scatter_directly(l, value, grad_value, grad_locations, grad_weights);
     }
 }

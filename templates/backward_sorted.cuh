@@ -11,7 +11,9 @@
 namespace msda {
 
 template <class T, class Shape>
-struct BackwardSorted {
+struct BackwardSorted : TileBlock<T> {
+    using Block = TileBlock<T>;
+    using Block::image, Block::head, Block::tile, Block::row_index;
     using V = typename T::value_t;
     using G = typename T::grad_t;
     static constexpr int per_load = T::vector / static_cast<int>(sizeof(V));
@@ -30,7 +32,6 @@ struct BackwardSorted {
     struct Grid { int x, y, width, height, first; };
 
     const Shape& shape;
-    int image, head, tile;
     char* rows;
     Raw<16>* records;
     Raw<16>* sums;  // g·v of each point's four corners
@@ -41,12 +42,7 @@ struct BackwardSorted {
     int* box;       // of each level in the pass: least x, least y, −greatest x, −greatest y; then its Grid's first cell or −1
     int* partial;
 
-    MSDA_DEVICE explicit BackwardSorted(const Shape& s) : shape(s) {
-        u32 block = block_index();
-        tile = static_cast<int>(block % static_cast<u32>(s.tiles()));
-        block /= static_cast<u32>(s.tiles());
-        head = static_cast<int>(block % T::heads);
-        image = static_cast<int>(block / T::heads);
+    MSDA_DEVICE explicit BackwardSorted(const Shape& s) : Block(s), shape(s) {
         char* at = shared_memory();
         rows = at;
         at += copies * (queries + 1) * row_bytes;
@@ -64,15 +60,14 @@ struct BackwardSorted {
         const Raw<16> r = load_shared(records + point);
         return {bits_to_float(r.word[0]), bits_to_float(r.word[1]), bits_to_float(r.word[2]), static_cast<int>(r.word[3])};
     }
-    MSDA_DEVICE i64 row_index(int query) const { return (static_cast<i64>(image) * shape.queries() + query) * T::heads + head; }
 
     // grad_output of the tile's queries; row `queries` is zero, for lanes that have no point to visit.
     MSDA_DEVICE void load_rows(const void* grad_output) {
         for (int i = thread_index(); i < (queries + 1) * T::lanes; i += T::threads) {
             const int row = i / T::lanes, lane = i % T::lanes;
-            const int q = row < queries ? query_of<T>(shape, tile, row) : -1;
+            const int q = row < queries ? tile.query(row) : -1;
             Raw<T::vector> raw{};
-            if (q >= 0) raw = load_global<T::vector>(static_cast<const char*>(grad_output) + row_index(q) * row_bytes + lane * T::vector);
+            if (q >= 0) raw = load_global<T::vector>(static_cast<const char*>(grad_output) + row_index(shape, q) * row_bytes + lane * T::vector);
 #pragma unroll
             for (int k = 0; k < copies; k++) store_shared(reinterpret_cast<Raw<T::vector>*>(rows + (row * copies + k) * row_bytes) + lane, raw);
         }
@@ -109,8 +104,8 @@ struct BackwardSorted {
         for (int k = 0; k < per_thread; k++) {
             const int i = thread_index() + k * T::threads;
             const Place at = place(first_level, last_level, i < count ? i : 0);
-            const int q = i < count ? query_of<T>(shape, tile, at.row) : -1;
-            const ReadPoint<float> read = read_point<T, float>(locations, weights, row_index(q < 0 ? 0 : q), at.point, q >= 0);
+            const int q = i < count ? tile.query(at.row) : -1;
+            const ReadPoint<float> read = read_point<T, float>(locations, weights, row_index(shape, q < 0 ? 0 : q), at.point, q >= 0);
             Record r = {image_coordinate(read.x, shape.width(at.level)), image_coordinate(read.y, shape.height(at.level)), read.weight, at.row};
             const Footprint<float> f = footprint(r, at.level);
             const bool valid = q >= 0 && f.valid;
@@ -364,7 +359,7 @@ struct BackwardSorted {
 #pragma unroll 1
         for (int i = thread_index(); i < count; i += T::threads) {
             const Place at = place(first_level, last_level, i);
-            const int q = query_of<T>(shape, tile, at.row);
+            const int q = tile.query(at.row);
             if (q < 0) continue;
             const Record r = record(i);
             const Footprint<float> f = footprint(r, at.level);
@@ -374,7 +369,7 @@ struct BackwardSorted {
             for (int c = 0; c < 4; c++) s[c] = f.valid >> c & 1 ? bits_to_float(raw.word[c]) : 0.0f;
             PointGradient<float> out = {0, 0, 0};
             if (f.valid) out = point_gradient(s, f.lx, f.ly, r.weight, shape.width(at.level), shape.height(at.level));
-            store_point<T>(out, row_index(q) * T::points + at.point, grad_locations, grad_weights);
+            store_point<T>(out, row_index(shape, q) * T::points + at.point, grad_locations, grad_weights);
         }
     }
 };

@@ -22,10 +22,16 @@ MSDA_DEVICE A image_coordinate(A location, int size) {
     return fused_multiply_add(location, static_cast<A>(size), static_cast<A>(-0.5));
 }
 
+// Whether a point takes part: false for NaN.
+template <class A>
+MSDA_DEVICE bool takes_part(A x_im, A y_im, int w, int h) {
+    return x_im > A(-1) && x_im < static_cast<A>(w) && y_im > A(-1) && y_im < static_cast<A>(h);
+}
+
 template <class A>
 MSDA_DEVICE Footprint<A> bilinear_footprint(A x_im, A y_im, int w, int h) {
     Footprint<A> f = {0, 0, 0, 0, 0};
-    if (x_im > A(-1) && x_im < static_cast<A>(w) && y_im > A(-1) && y_im < static_cast<A>(h)) {
+    if (takes_part(x_im, y_im, w, h)) {
         const A fx = floor_of(x_im), fy = floor_of(y_im);
         f.x0 = static_cast<int>(fx);
         f.y0 = static_cast<int>(fy);

@@ -36,31 +36,67 @@ struct FamilyShape {
     MSDA_DEVICE int owned_plane(int l) const { return owned_plane_[l]; }
 };
 
-// Query number `i` of tile `tile`, or −1 past the edge. 1-D: consecutive queries. 2-D: a rectangle of the query's own level, which keeps the
-// pixels that neighbouring queries sample in L1 (encoders: ddetr-enc f16 57 -> 54 µs).
-template <class T, class Shape>
-MSDA_DEVICE int query_of(const Shape& shape, int tile, int i) {
-    if constexpr (T::tile_height == 0) {
-        const int q = tile * T::tile_width + i;
-        return q < shape.queries() ? q : -1;
-    } else {
-        // Each level divides by its own constant; the block agrees on the level.
-        int row = 0, column = 0, h = 0, w = 0, start = 0;
-        bool found = false;
+// The queries of one tile. 1-D: consecutive queries. 2-D: a rectangle of the queries' own level, which keeps the pixels that neighbouring queries
+// sample in L1 (encoders: ddetr-enc f16 57 -> 54 µs).
+template <class T>
+struct QueryTile {
+    int first;          // query of the tile's first row and column
+    int columns, rows;  // of the tile that exist, counted to the end of the level
+    int pitch;          // queries from one row to the next
+
+    template <class Shape>
+    MSDA_DEVICE QueryTile(const Shape& shape, int tile) {
+        if constexpr (T::tile_height == 0) {
+            first = tile * T::tile_width;
+            columns = shape.queries() - first;
+            rows = 1;
+            pitch = 0;
+        } else {
+            // Each level divides by its own constant; the block agrees on the level.
+            int row = 0, column = 0, height = 0, start = 0;
+            bool found = false;
+            pitch = 0;
 #pragma unroll
-        for (int l = T::levels - 1; l >= 0; l--)
-            if (!found && tile >= shape.tile_first(l)) {
-                found = true;
-                row = (tile - shape.tile_first(l)) / shape.tiles_across(l);
-                column = (tile - shape.tile_first(l)) - row * shape.tiles_across(l);
-                h = shape.height(l);
-                w = shape.width(l);
-                start = shape.start(l);
-            }
-        const int y = row * T::tile_height + i / T::tile_width, x = column * T::tile_width + i % T::tile_width;
-        return y < h && x < w ? start + y * w + x : -1;
+            for (int l = T::levels - 1; l >= 0; l--)
+                if (!found && tile >= shape.tile_first(l)) {
+                    found = true;
+                    row = (tile - shape.tile_first(l)) / shape.tiles_across(l);
+                    column = (tile - shape.tile_first(l)) - row * shape.tiles_across(l);
+                    height = shape.height(l);
+                    pitch = shape.width(l);
+                    start = shape.start(l);
+                }
+            rows = height - row * T::tile_height;
+            columns = pitch - column * T::tile_width;
+            first = start + row * T::tile_height * pitch + column * T::tile_width;
+        }
     }
-}
+    // Query number `i` of the tile, or −1 past the edge.
+    MSDA_DEVICE int query(int i) const {
+        if constexpr (T::tile_height == 0) return i < columns ? first + i : -1;
+        const int y = i / T::tile_width, x = i % T::tile_width;
+        return y < rows && x < columns ? first + y * pitch + x : -1;
+    }
+};
+
+// What one block of a tiled backward works on: one head of one image, the queries of one tile.
+template <class T>
+struct TileBlock {
+    int image, head;
+    QueryTile<T> tile;
+
+    // Blocks count tiles innermost, then heads, then images.
+    template <class Shape>
+    MSDA_DEVICE explicit TileBlock(const Shape& shape)
+        : image(static_cast<int>(block_index() / static_cast<u32>(shape.tiles()) / T::heads)),
+          head(static_cast<int>(block_index() / static_cast<u32>(shape.tiles()) % T::heads)),
+          tile(shape, static_cast<int>(block_index() % static_cast<u32>(shape.tiles()))) {}
+    // Index of a query's row among (B, Q, M).
+    template <class Shape>
+    MSDA_DEVICE i64 row_index(const Shape& shape, int query) const {
+        return (static_cast<i64>(image) * shape.queries() + query) * T::heads + head;
+    }
+};
 
 // What one thread of a row-wise kernel (forward, direct backward) works on. A row is the D channels of one (image, query, head); `lanes` lanes
 // share it, `split` such groups share its points. Adjacent in a warp: lanes, then heads, then splits, then queries. Heads adjacent in a warp
@@ -83,7 +119,7 @@ struct Row {
         block /= static_cast<u32>(shape.tiles());
         head = static_cast<int>(block % head_blocks) * T::block_heads + head_in_block;
         image = static_cast<int>(block / head_blocks);
-        query = query_of<T>(shape, static_cast<int>(tile), group / T::split);
+        query = QueryTile<T>(shape, static_cast<int>(tile)).query(group / T::split);
         active = query >= 0 && head < T::heads;
         if (!active) query = 0, head = 0;
     }

@@ -17,6 +17,7 @@ MSDA_DEVICE float clamp(float v, float least, float most) { return __builtin_fmi
 MSDA_DEVICE double clamp(double v, double least, double most) { return __builtin_fmin(__builtin_fmax(v, least), most); }
 MSDA_DEVICE float saturate(float v) { return clamp(v, 0.0f, 1.0f); }
 MSDA_DEVICE double saturate(double v) { return clamp(v, 0.0, 1.0); }
+MSDA_DEVICE float reciprocal(float v) { return 1.0f / v; }
 MSDA_DEVICE float bits_to_float(u32 b) { return __builtin_bit_cast(float, b); }
 MSDA_DEVICE u32 float_to_bits(float f) { return __builtin_bit_cast(u32, f); }
 MSDA_DEVICE double bits_to_double(u32 low, u32 high) {
