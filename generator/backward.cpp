@@ -14,10 +14,6 @@ constexpr std::string_view input = "const void*", result = "void*";
 std::int64_t value_elements(const Problem& p) { return p.batch * p.pixels * p.heads * p.head_dim; }
 int sum_bytes(const Problem& p) { return p.value == Type::f64 ? 8 : 4; }
 
-std::string launch_bounds(const Config& c, std::int64_t threads) {
-    return c.min_blocks > 0 ? fmt::format("{}, {}", threads, c.min_blocks) : fmt::format("{}", threads);
-}
-
 std::int64_t points_a_pass(const Problem& p, const Config& c) {
     std::int64_t most = 0;
     const auto levels = p.levels.size();
@@ -72,7 +68,7 @@ Kernel main_kernel(const Problem& p, const Config& c) {
             p.batch * p.heads * cut_of(p, c).slices * ownership_of(p, c).first.back() + (points ? row_blocks(p, c) : 0);
         k.shared_bytes = owned_shared_bytes(p, c);
     }
-    k.bounds = launch_bounds(c, k.threads);
+    k.min_blocks = c.min_blocks;
     return k;
 }
 
@@ -89,7 +85,6 @@ Kernel round_kernel(const Problem& p) {
     // Eight elements a thread; batch, S and so the count are launch arguments of a family kernel, the grid covers them
     // all.
     k.blocks = ceil_div(ceil_div(value_elements(p), 8), finish_threads);
-    k.bounds = fmt::format("{}", finish_threads);
     return k;
 }
 
@@ -226,9 +221,11 @@ std::int64_t sorted_shared_bytes(const Problem& p, const Config& c) {
 std::int64_t dense_shared_bytes(const Problem& p, const Config& c) {
     const std::int64_t queries = queries_a_block(c), row = p.head_dim * static_cast<std::int64_t>(bytes_of(p.value));
     const auto levels = static_cast<std::int64_t>(p.levels.size());
-    const std::int64_t each = ceil_div(*std::ranges::max_element(p.points), std::max<std::int64_t>(1, c.threads / queries));
-    const std::int64_t points = ceil_div(queries * row + levels * each * c.threads * 12 + (8 * levels + 2) * 4, 128) * 128;
-    return points + c.cells * (2 * queries + 12) * 4 + queries / 16 * (p.head_dim / 8) * 32 * 8;
+    const std::int64_t each =
+        ceil_div(*std::ranges::max_element(p.points), std::max<std::int64_t>(1, c.threads / queries));
+    const std::int64_t points =
+        ceil_div(queries * row + levels * each * c.threads * 12 + (8 * levels + 2) * 4, 128) * 128;
+    return points + c.cells * (2 * queries + 16) * 4 + queries / 16 * (p.head_dim / 8) * 32 * 8 + c.cells * 4;
 }
 
 // Mirrors the layouts of OwnedOnce (templates/owned_once.cuh) and OwnedSummed (templates/backward_owned.cuh).

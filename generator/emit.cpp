@@ -137,8 +137,10 @@ std::string exact_shape(const Problem& p, const Config& c) {
 }
 
 std::string wrapper(const Kernel& kernel, bool family) {
-    std::string text =
-        fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}(", kernel.bounds, kernel.name);
+    std::string text = "extern \"C\" __global__ void __launch_bounds__(";
+    text += kernel.min_blocks > 0 ? fmt::format("{}, {}", kernel.threads, kernel.min_blocks)
+                                  : fmt::format("{}", kernel.threads);
+    text += fmt::format(") {}(", kernel.name);
     std::string call;
     std::size_t i = 0;
     for (const KernelArgument& argument : kernel.arguments) {

@@ -12,10 +12,6 @@ namespace {
 
 constexpr std::string_view input = "const void*", result = "void*";
 
-std::string launch_bounds(std::int64_t threads, int min_blocks) {
-    return min_blocks > 0 ? fmt::format("{}, {}", threads, min_blocks) : fmt::format("{}", threads);
-}
-
 // Shared memory of a staged forward: templates/stage.cuh, SharedStage::warp_bytes.
 std::int64_t stage_bytes(const Problem& p, const Config& c, std::int64_t threads) {
     if (c.staging == 0) return 0;
@@ -39,7 +35,7 @@ Kernel forward_kernel(const Problem& p, const Config& c) {
     k.threads = row_threads(c);
     k.blocks = p.batch * ceil_div(p.heads, c.heads) * tiles_of(p, c).total * cut_of(p, c).slices;
     k.shared_bytes = stage_bytes(p, c, k.threads);
-    k.bounds = launch_bounds(k.threads, c.min_blocks);
+    k.min_blocks = c.min_blocks;
     return k;
 }
 
@@ -56,7 +52,6 @@ std::vector<Kernel> oracle_kernels(const Problem& p) {
         k.arguments.insert(k.arguments.end(), rest.begin(), rest.end());
         k.threads = threads;
         k.blocks = ceil_div(elements, threads);
-        k.bounds = fmt::format("{}", threads);
         return k;
     };
     const Sizes size = sizes(p);

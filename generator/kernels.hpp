@@ -26,7 +26,7 @@ struct Kernel {
     std::int64_t blocks = 0;
     std::int64_t threads = 0;
     std::int64_t shared_bytes = 0;
-    std::string bounds;  // of __launch_bounds__
+    int min_blocks = 0;  // an SM should hold, of __launch_bounds__; 0: the compiler decides
 };
 
 // In launch order.

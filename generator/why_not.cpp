@@ -57,16 +57,16 @@ std::string thread_limits(const Config& c, int threads) {
     return {};
 }
 
-std::string silicon_limits(const Kernel& k, const Config& c, const Silicon& s) {
+std::string silicon_limits(const Kernel& k, const Silicon& s) {
     if (k.shared_bytes > s.shared_per_block)
         return fmt::format("{}: expected at most {} bytes of shared memory a block, got {}", k.name, s.shared_per_block,
                            k.shared_bytes);
-    if (k.threads * c.min_blocks > s.threads_per_sm)
+    if (k.threads * k.min_blocks > s.threads_per_sm)
         return fmt::format("min_blocks: expected at most {} threads an SM, got {}", s.threads_per_sm,
-                           k.threads * c.min_blocks);
-    if (k.shared_bytes * c.min_blocks > s.shared_per_sm)
+                           k.threads * k.min_blocks);
+    if (k.shared_bytes * k.min_blocks > s.shared_per_sm)
         return fmt::format("min_blocks: expected at most {} bytes of shared memory an SM, got {}", s.shared_per_sm,
-                           k.shared_bytes * c.min_blocks);
+                           k.shared_bytes * k.min_blocks);
     return {};
 }
 
@@ -157,7 +157,7 @@ std::string why_not(const Problem& p, const Config& c, const Silicon& s) {
         if (std::string why = backward_limits(p, c, s); !why.empty()) return why;
     if (p.empty()) return {};
     for (const Kernel& kernel : kernels(p, c))
-        if (std::string why = silicon_limits(kernel, c, s); !why.empty()) return why;
+        if (std::string why = silicon_limits(kernel, s); !why.empty()) return why;
     return {};
 }
 

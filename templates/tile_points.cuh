@@ -8,6 +8,11 @@
 
 namespace msda {
 
+template <class V>
+constexpr bool few_exponents = true;
+template <>
+constexpr bool few_exponents<bf16> = false;
+
 template <class T, class Shape>
 struct TilePoints : TileBlock<T> {
     using V = typename T::value_t;
@@ -131,17 +136,21 @@ struct TilePoints : TileBlock<T> {
         const int bits = load_shared(greatest);
         return load_shared(greatest + 1) == 0 && bits > 0x21800000 && bits < 0x5d800000;
     }
-    // The power of two that brings the greatest weight to [2^8, 2^9): 16-bit numbers and a remainder then hold all that matter. And its inverse.
-    MSDA_DEVICE float scale() const { return bits_to_float(static_cast<u32>(127 + 8 + 127 - (load_shared(greatest) >> 23)) << 23); }
-    MSDA_DEVICE float unscale() const { return bits_to_float(static_cast<u32>((load_shared(greatest) >> 23) - 8) << 23); }
+    // A power of two by which weights are multiplied before they become 16-bit numbers, and its inverse. f16 has few exponents: there the greatest
+    // weight is brought to [2^8, 2^9), so that a number and the remainder of its rounding (f32 sums) hold all that matters; where one rounding is
+    // all there is (native sums), weights of ordinary size stay as they are.
+    MSDA_DEVICE float scale() const { return bits_to_float(static_cast<u32>(127 + shift()) << 23); }
+    MSDA_DEVICE float unscale() const { return bits_to_float(static_cast<u32>(127 - shift()) << 23); }
+    MSDA_DEVICE int shift() const {
+        if constexpr (!few_exponents<V>) return 0;
+        const int exponent = (load_shared(greatest) >> 23) - 127;
+        if (sizeof(typename T::grad_t) == 2 && exponent >= -6 && exponent < 12) return 0;
+        return 8 - exponent;
+    }
 
-    // Writes the gradients of a point from its corner products.
-    MSDA_DEVICE void store_gradient(int l, i64 row, int point, float weight, const Footprint<float>& f, const float* s, int width, int height,
-                                    void* grad_locations, void* grad_weights) const {
-        if (row < 0 || point >= T::points_of(l)) return;
-        PointGradient<float> out = {0, 0, 0};
-        if (f.valid) out = point_gradient(s, f.lx, f.ly, weight, width, height);
-        store_point<T>(out, row * T::points + T::first_point(l) + point, grad_locations, grad_weights);
+    // Writes the gradients of a point of the level; nothing where row or point are none.
+    MSDA_DEVICE void store_gradient(int l, i64 row, int point, const PointGradient<float>& gradient, void* grad_locations, void* grad_weights) const {
+        if (row >= 0 && point < T::points_of(l)) store_point<T>(gradient, row * T::points + T::first_point(l) + point, grad_locations, grad_weights);
     }
 
     // A level without a matrix product.
@@ -153,8 +162,9 @@ struct TilePoints : TileBlock<T> {
             },
             [&](int i, const TilePoint<T>& p, const float* s) {
                 const int thread = i % T::threads, q = tile.query(thread / owners);
-                store_gradient(l, q < 0 ? -1 : row_index(shape, q), point_of(thread, i / T::threads), p.weight, p.f, s, shape.width(l), shape.height(l),
-                               grad_locations, grad_weights);
+                PointGradient<float> gradient = {0, 0, 0};
+                if (p.f.valid) gradient = point_gradient(s, p.f.lx, p.f.ly, p.weight, shape.width(l), shape.height(l));
+                store_gradient(l, q < 0 ? -1 : row_index(shape, q), point_of(thread, i / T::threads), gradient, grad_locations, grad_weights);
             });
     }
 };
