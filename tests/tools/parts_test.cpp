@@ -101,6 +101,19 @@ TEST_CASE("numbers for people are short and independent of the locale") {
     CHECK(duration_text(12345) == "12.3 ms");
 }
 
+TEST_CASE("a config's line names every scatter form") {
+    Config config;
+    const std::pair<Scatter, const char*> forms[] = {{scatter_direct, ", direct"},
+                                                     {scatter_sorted, ", sorted 256 threads"},
+                                                     {scatter_owned, ", owned 256 threads"},
+                                                     {scatter_dense, ", dense 256 threads"}};
+    for (const auto& [scatter, words] : forms) {
+        config.scatter = scatter;
+        CHECK(brief(config, Pass::backward).find(words) != std::string::npos);
+        CHECK(brief(config, Pass::forward).find(words) == std::string::npos);
+    }
+}
+
 TEST_CASE("tables align numbers right and count characters, not bytes") {
     Table table({"name", "µs"});
     table.add({"a", "1.5"});

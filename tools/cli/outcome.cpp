@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cmath>
 
 #include "runtime/device_info.hpp"
@@ -79,8 +80,8 @@ std::string brief(const Config& c, Pass pass) {
     text += fmt::format(", unroll {}", c.unroll);
     if (c.min_blocks > 0) text += fmt::format(", min_blocks {}", c.min_blocks);
     if (pass == Pass::forward) return text;
-    constexpr const char* forms[] = {"direct", "sorted", "owned"};
-    text += fmt::format(", {}", forms[static_cast<std::size_t>(c.scatter)]);
+    constexpr std::array forms = {"direct", "sorted", "owned", "dense"};  // by Scatter
+    text += fmt::format(", {}", forms.at(static_cast<std::size_t>(c.scatter)));
     if (c.scatter != scatter_direct) text += fmt::format(" {} threads, {} cells", c.threads, c.cells);
     return text;
 }
