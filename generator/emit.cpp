@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "generator/backward.hpp"
+#include "generator/fusion.hpp"
 #include "generator/geometry.hpp"
 #include "generator/kernels.hpp"
 #include "generator/oracle.hpp"
@@ -63,6 +64,7 @@ std::string points_of(const Problem& p) {
 
 std::string traits(const Problem& p, const Config& c) {
     const Cut cut = cut_of(p, c);
+    const Problem ordinary = p.pass == Pass::backward ? unfused(p) : p;
     std::string text = "struct Traits {\n";
     const auto type = [&](std::string_view name, std::string_view what) {
         text += fmt::format("    using {} = {};\n", name, what);
@@ -74,8 +76,8 @@ std::string traits(const Problem& p, const Config& c) {
         text += fmt::format("    static constexpr bool {} = {};\n", name, value);
     };
     type("value_t", device_type(p.value));
-    type("location_t", device_type(p.location));
-    type("weight_t", device_type(p.weight));
+    type("location_t", device_type(ordinary.location));
+    type("weight_t", device_type(ordinary.weight));
     type("output_t", device_type(p.output));
     type("acc_t", p.value == Type::f64 ? "double" : "float");
     number("heads", p.heads);
@@ -97,6 +99,14 @@ std::string traits(const Problem& p, const Config& c) {
     number("staging", c.staging);
     number("unroll", c.unroll);
     text += backward_traits(p, c);
+    if (fused(p)) {
+        type("offset_t", device_type(p.location));
+        type("logit_t", device_type(p.weight));
+        flag("softmax", p.softmax);
+        number("reference", static_cast<int>(p.reference));
+        number("reference_levels", p.reference_levels);
+        number("pillars", p.pillars);
+    }
     text += fmt::format("    static MSDA_DEVICE constexpr int level_of(int p) {{ return {}; }}\n", level_of(p));
     text += fmt::format("    static MSDA_DEVICE constexpr int first_point(int l) {{ return {}; }}\n", first_point(p));
     text += fmt::format("    static MSDA_DEVICE constexpr int points_of(int l) {{ return {}; }}\n", points_of(p));

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "generator/backward.hpp"
+#include "generator/fusion.hpp"
 #include "generator/geometry.hpp"
 
 namespace msda {
@@ -32,6 +33,11 @@ Kernel forward_kernel(const Problem& p, const Config& c) {
                    {input, {Buffer::weights}},
                    {"const float*", {Buffer::scales}},
                    {result, {Buffer::output}}};
+    if (fused(p)) {
+        k.function = "forward_fused";
+        k.file = "forward_fused.cuh";
+        k.arguments.insert(k.arguments.begin() + 3, {input, {Buffer::references}});
+    }
     k.threads = row_threads(c);
     k.blocks = p.batch * ceil_div(p.heads, c.heads) * tiles_of(p, c).total * cut_of(p, c).slices;
     k.shared_bytes = stage_bytes(p, c, k.threads);
@@ -66,7 +72,8 @@ std::vector<Kernel> oracle_kernels(const Problem& p) {
 
 std::vector<Kernel> kernels(const Problem& p, const Config& c) {
     if (p.pass == Pass::forward) return {forward_kernel(p, c)};
-    return backward_kernels(p, c);
+    std::vector<Kernel> ordinary = backward_kernels(unfused(p), c);
+    return fused(p) ? add_fusion(p, std::move(ordinary), backward_scratch(p, c).workspace_bytes) : ordinary;
 }
 
 std::string backward_traits(const Problem& p, const Config& c) {
@@ -74,7 +81,11 @@ std::string backward_traits(const Problem& p, const Config& c) {
 }
 
 Scratch scratch(const Problem& p, const Config& c) {
-    return p.pass == Pass::forward ? Scratch{} : backward_scratch(p, c);
+    if (p.pass == Pass::forward) return {};
+    Scratch all = backward_scratch(p, c);
+    if (const std::size_t added = fusion_bytes(p); added > 0)
+        all.workspace_bytes = fusion_begin(all.workspace_bytes) + added;
+    return all;
 }
 
 }  // namespace msda

@@ -51,8 +51,8 @@ std::string thread_limits(const Config& c, int threads) {
     if (threads % 32 != 0 || threads > 1024)
         return fmt::format(
             "threads a block: expected a multiple of 32 up to 1024, got {} (tile × split × heads × lanes)", threads);
-    if (c.split > 1 && c.lanes * c.heads * c.split > 32)
-        return fmt::format("split: expected lanes × heads × split within one warp, got {}",
+    if (c.split > 1 && (c.lanes * c.heads * c.split > 32 || !power_of_two(c.heads)))
+        return fmt::format("split: expected lanes × heads × split within one warp, a power of two, got {}",
                            c.lanes * c.heads * c.split);
     return {};
 }
@@ -110,8 +110,6 @@ std::string dense_limits(const Problem& p, const Config& c, const Silicon& s) {
 }
 
 std::string backward_limits(const Problem& p, const Config& c, const Silicon& s) {
-    if (p.softmax || p.reference != Reference::none)
-        return "backward: fused softmax and references are computed by the caller's framework";
     if (!p.gradients.value)
         return c.scatter == scatter_direct ? std::string() : "scatter: expected 0 where grad_value is not computed";
     if (p.accumulate == Accumulate::deterministic && c.scatter != scatter_owned)
@@ -151,8 +149,6 @@ std::string why_not(const Problem& p, const Config& c, const Silicon& s) {
         if (std::string why = thread_limits(c, row_threads(c)); !why.empty()) return why;
     if (c.tile_height > 0 && !p.encoder_like())
         return "tile_height: expected 0, for the queries are not the pixels of the levels";
-    if (p.pass == Pass::forward && (p.softmax || p.reference != Reference::none))
-        return "forward: fused softmax and references are not emitted";
     if (p.pass == Pass::backward)
         if (std::string why = backward_limits(p, c, s); !why.empty()) return why;
     if (p.empty()) return {};

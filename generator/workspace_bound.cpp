@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "generator/backward.hpp"
+#include "generator/fusion.hpp"
 #include "msda/workspace.hpp"
 
 namespace msda {
@@ -31,19 +32,30 @@ std::size_t scratch_bound(const Problem& p) {
 
 bool sums_grad_value(const Problem& p) { return p.pass == Pass::backward && p.gradients.value && !p.empty(); }
 
+std::size_t sums_bound(const Problem& p, const Config& config) {
+    if (!sums_grad_value(p)) return 0;
+    if (config.scatter == scatter_owned) return owned_bound(p, config.kept > 0 ? 1 : config.cells);
+    return sums_in_scratch(p, config) ? scratch_bound(p) : 0;
+}
+
+std::size_t sums_bound(const Problem& p) {
+    if (!sums_grad_value(p)) return 0;
+    Config scattered;
+    scattered.scatter = scatter_direct;
+    return std::max(owned_bound(p, most_cells), sums_bound(p, scattered));
+}
+
+std::size_t with_fusion(const Problem& p, std::size_t sums) {
+    const std::size_t added = p.empty() ? 0 : fusion_bytes(p);
+    return added > 0 ? fusion_begin(sums) + added : sums;
+}
+
 }  // namespace
 
 std::size_t workspace_bound(const Problem& largest, const Config& config) {
-    if (!sums_grad_value(largest)) return 0;
-    if (config.scatter == scatter_owned) return owned_bound(largest, config.kept > 0 ? 1 : config.cells);
-    return sums_in_scratch(largest, config) ? scratch_bound(largest) : 0;
+    return with_fusion(largest, sums_bound(largest, config));
 }
 
-std::size_t workspace_bound(const Problem& largest) {
-    if (!sums_grad_value(largest)) return 0;
-    Config scattered;
-    scattered.scatter = scatter_direct;
-    return std::max(owned_bound(largest, most_cells), workspace_bound(largest, scattered));
-}
+std::size_t workspace_bound(const Problem& largest) { return with_fusion(largest, sums_bound(largest)); }
 
 }  // namespace msda

@@ -133,6 +133,8 @@ MSDA_DEVICE float floor_of(float v) { return floorf(v); }
 MSDA_DEVICE double floor_of(double v) { return floor(v); }
 MSDA_DEVICE float smaller(float a, float b) { return fminf(a, b); }
 MSDA_DEVICE double smaller(double a, double b) { return fmin(a, b); }
+MSDA_DEVICE float larger(float a, float b) { return fmaxf(a, b); }
+MSDA_DEVICE double larger(double a, double b) { return fmax(a, b); }
 // v moved into [least, most]; NaN becomes `least`.
 MSDA_DEVICE float clamp(float v, float least, float most) { return fminf(fmaxf(v, least), most); }
 MSDA_DEVICE double clamp(double v, double least, double most) { return fmin(fmax(v, least), most); }

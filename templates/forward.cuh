@@ -72,16 +72,16 @@ struct Forward {
         return level_within<T>(point_of(r, from), point_of(r, to) + T::split - 1, point_of(r, s) + row.part);
     }
 
-    MSDA_DEVICE void run_batch(Stage& stage, int first_round, const void* locations, const void* weights) {
+    template <class Points>
+    MSDA_DEVICE void run_batch(Stage& stage, int first_round, const Points& points) {
 #pragma unroll
         for (int r = 0; r < batch; r++) {
             const int p = point_of(first_round + r, row.lane) + row.part;
             // A row that is not there reads what query 0 of head 0 has, and stores nothing.
             const bool there = point_of(first_round + r, T::lanes) <= T::points || p < T::points;
-            ReadPoint<A> read = read_point<T, A>(locations, weights, row.index(shape), there ? p : 0, true);
-            if (!there) read.weight = 0;
+            const int l = level_at(first_round + r, 0, T::lanes - 1, row.lane);
             Point point;
-            move_inside<T>(shape, read, level_at(first_round + r, 0, T::lanes - 1, row.lane), point);
+            move_inside<T>(shape, points.read(shape, row.index(shape), p, l, there), l, point);
             stage.put(r, row.lane, point);
         }
         stage.publish();
@@ -93,26 +93,28 @@ struct Forward {
         if constexpr (batches > 1 && T::staging == 1) warp_barrier();
     }
 
-    MSDA_DEVICE void run(const void* locations, const void* weights) {
+    template <class Points>
+    MSDA_DEVICE void run(const Points& points) {
         Stage stage(shared_memory());
         if constexpr (unrolled) {
 #pragma unroll
-            for (int b = 0; b < batches; b++) run_batch(stage, b * batch, locations, weights);
+            for (int b = 0; b < batches; b++) run_batch(stage, b * batch, points);
         } else {
 #pragma unroll 1
-            for (int b = 0; b < batches; b++) run_batch(stage, b * batch, locations, weights);
+            for (int b = 0; b < batches; b++) run_batch(stage, b * batch, points);
         }
     }
 
     // Sums again what an Inf or NaN has reached.
-    MSDA_DEVICE void repeat_if_needed(const void* locations, const void* weights) {
+    template <class Points>
+    MSDA_DEVICE void repeat_if_needed(const Points& points) {
         bool finite = true;
 #pragma unroll
         for (int k = 0; k < T::chunks; k++) finite = finite && all_finite<per_load>(sum[k]);
         if (!warp_any(!finite)) return;
 #pragma unroll
         for (int k = 0; k < T::chunks; k++)
-            if (has(k)) sum_carefully<T>(shape, value.base + k * T::lanes * T::vector, row.index(shape), row.part, locations, weights, sum[k]);
+            if (has(k)) sum_carefully<T>(shape, value.base + k * T::lanes * T::vector, row.index(shape), row.part, points, sum[k]);
     }
 
     MSDA_DEVICE void store(const float* scales, void* output) {
@@ -136,14 +138,19 @@ struct Forward {
                 store_global<step>(to + j * step, Number<Out>::template pack<step>(sum[k] + j * step / static_cast<int>(sizeof(Out))));
         }
     }
+
+    // `points`: GivenPoints (sample.cuh) or FusedPoints (fused.cuh).
+    template <class Points>
+    MSDA_DEVICE void compute(const Points& points, const float* scales, void* output) {
+        run(points);
+        repeat_if_needed(points);
+        store(scales, output);
+    }
 };
 
 template <class T, class Shape>
 MSDA_DEVICE void forward(const Shape& shape, const void* value, const void* locations, const void* weights, const float* scales, void* output) {
-    Forward<T, Shape> f(shape, value);
-    f.run(locations, weights);
-    f.repeat_if_needed(locations, weights);
-    f.store(scales, output);
+    Forward<T, Shape>(shape, value).compute(GivenPoints<T>{locations, weights}, scales, output);
 }
 
 }  // namespace msda

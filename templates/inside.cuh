@@ -73,8 +73,8 @@ MSDA_DEVICE bool all_finite(const A* v) {
 }
 
 // The sums of one lane's channels over one part of a row, only corners read; `base` is the lane's first channel of pixel 0.
-template <class T, class Shape, class A>
-MSDA_DEVICE void sum_carefully(const Shape& shape, const char* base, i64 row, int part, const void* locations, const void* weights, A* sum) {
+template <class T, class Shape, class Points, class A>
+MSDA_DEVICE void sum_carefully(const Shape& shape, const char* base, i64 row, int part, const Points& points, A* sum) {
     constexpr int per_load = T::vector / static_cast<int>(sizeof(typename T::value_t)), corners = T::sampling == bilinear ? 4 : 1;
     const ValueView<T, Shape> value = {base, shape};
 #pragma unroll
@@ -82,7 +82,7 @@ MSDA_DEVICE void sum_carefully(const Shape& shape, const char* base, i64 row, in
 #pragma unroll 1
     for (int p = part; p < T::points; p += T::split) {
         const int l = T::level_of(p);
-        const ReadPoint<A> read = read_point<T, A>(locations, weights, row, p, true);
+        const ReadPoint<A> read = points.read(shape, row, p, l, true);
         const Footprint<A> f = footprint_of<T>(shape, read, l);
         const Prepared<A, corners> point = prepare<T, Shape, A, corners>(shape, read, f, l);
 #pragma unroll 1

@@ -120,6 +120,20 @@ MSDA_DEVICE ReadPoint<A> read_point(const void* locations, const void* weights, 
     return out;
 }
 
+// The points of a row as the caller gives them; where fused.cuh computes them, FusedPoints reads them instead.
+template <class T>
+struct GivenPoints {
+    const void *locations, *weights;
+
+    // Point `p` of row `row`, on level l. Where there is none it weighs nothing, wherever it lies.
+    template <class Shape>
+    MSDA_DEVICE ReadPoint<typename T::acc_t> read(const Shape&, i64 row, int p, int, bool there) const {
+        ReadPoint<typename T::acc_t> out = read_point<T, typename T::acc_t>(locations, weights, row, there ? p : 0, true);
+        if (!there) out.weight = 0;
+        return out;
+    }
+};
+
 // The level of point `p`, where `first` … `last` are the points that the lanes working side by side may have: a constant if all are on one level,
 // one choice if they are on two.
 template <class T>

@@ -13,6 +13,8 @@ MSDA_DEVICE float floor_of(float v) { return __builtin_floorf(v); }
 MSDA_DEVICE double floor_of(double v) { return __builtin_floor(v); }
 MSDA_DEVICE float smaller(float a, float b) { return __builtin_fminf(a, b); }
 MSDA_DEVICE double smaller(double a, double b) { return __builtin_fmin(a, b); }
+MSDA_DEVICE float larger(float a, float b) { return __builtin_fmaxf(a, b); }
+MSDA_DEVICE double larger(double a, double b) { return __builtin_fmax(a, b); }
 MSDA_DEVICE float clamp(float v, float least, float most) { return __builtin_fminf(__builtin_fmaxf(v, least), most); }
 MSDA_DEVICE double clamp(double v, double least, double most) { return __builtin_fmin(__builtin_fmax(v, least), most); }
 MSDA_DEVICE float saturate(float v) { return clamp(v, 0.0f, 1.0f); }

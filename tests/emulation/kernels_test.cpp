@@ -71,6 +71,13 @@ double allowed(const Problem& p, const Verdict& verdict) {
     return p.value == Type::f16 ? 2e-2 : 1.5e-1;
 }
 
+// On one place all points of a softmax have one gradient, and the logits' is the rounding of a difference of equals:
+// its absolute error is bounded.
+bool cancels(const Problem& p, Scene scene, const Verdict& verdict) {
+    return p.softmax && scene == Scene::contended && verdict.tensor == "grad_weights" &&
+           verdict.difference.max_error < 1e-5;
+}
+
 // In these modes points outside the map are moved to its border, all others contribute exactly zero there.
 bool clamps(const Problem& p) { return p.sampling == Sampling::rtdetrv2 || p.sampling == Sampling::rtdetrv2_square; }
 
@@ -89,7 +96,7 @@ std::string failure(const Run& run, Scene scene, emulation::Order order) {
         return error.what();
     }
     for (const Verdict& verdict : verify(p, compute_reference(p, tensors, 1), tensors, 1))
-        if (!verdict.difference.within(allowed(p, verdict)) ||
+        if ((!verdict.difference.within(allowed(p, verdict)) && !cancels(p, scene, verdict)) ||
             (scene == Scene::outside && !clamps(p) && verdict.difference.max_error != 0))
             return fmt::format("{}: norm error {}, max error {} at element {}", verdict.tensor,
                                verdict.difference.norm_error, verdict.difference.max_error, verdict.difference.worst);
@@ -129,6 +136,10 @@ TEST_SUITE_BEGIN("emulation");
 TEST_CASE("forward kernels agree with the reference") { check_all(build(forward_problems())); }
 
 TEST_CASE("backward kernels agree with the reference") { check_all(build(backward_problems())); }
+
+TEST_CASE("fused forward kernels agree with the reference") { check_all(build(fused_problems(Pass::forward))); }
+
+TEST_CASE("fused backward kernels agree with the reference") { check_all(build(fused_problems(Pass::backward))); }
 
 TEST_CASE("every form of the forward agrees with the reference") {
     using C = Config;

@@ -30,6 +30,7 @@ void gaps(Problem& p, Urn& urn) {
 
 void fusion(Problem& p, Urn& urn) {
     p.softmax = urn.coin();
+    p.reference_levels = p.pillars = 0;
     p.reference = urn.pick({Reference::none, Reference::points, Reference::boxes, Reference::pillars});
     if (p.reference == Reference::pillars) p.pillars = urn.between(1, 4);
     if (p.reference == Reference::points || p.reference == Reference::boxes)
@@ -52,6 +53,7 @@ Problem emitted_problem(Urn& urn) {
     p.specialise = urn.pick({Specialise::exact, Specialise::family});
     p.sampling = urn.pick({Sampling::bilinear, Sampling::bilinear, Sampling::nearest, Sampling::rtdetrv2});
     p.gradients = {urn.coin(), urn.coin(), urn.coin()};
+    if (urn.between(0, 2) == 0) fusion(p, urn);
     return normalise(p);
 }
 

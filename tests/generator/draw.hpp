@@ -31,8 +31,8 @@ class Urn {
     std::mt19937 engine_;
 };
 
-// A problem whose kernels are emitted: every pass, type, accumulator, sampling and gradient mask; encoders and
-// decoders, from one query to thousands.
+// A problem with the usual tensors: every pass, type, accumulator, sampling and gradient mask, one in three with fused
+// softmax or references; encoders and decoders, from one query to thousands.
 Problem emitted_problem(Urn& urn);
 
 // Any problem that normalise() accepts: also fused front ends, strides, e4m3, ragged points, levels with gaps and in

@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "generator/geometry.hpp"
 #include "tests/generator/draw.hpp"
 
 using namespace msda;
@@ -127,6 +128,12 @@ TEST_CASE("each field out of its limits is refused by name, with the limit and w
     CHECK(why(&Config::threads, 1025) == "threads: expected 32 to 1024, got 1025");
     CHECK(why(&Config::cells, 0) == "cells: expected 1 to 8192, got 0");
     CHECK(why(&Config::kept, -1) == "kept: expected 0 to 16384, got -1");
+    Config across = good;
+    across.scatter = scatter_owned, across.kept = 0;
+    across.heads = 3, across.split = 2, across.lanes = 4, across.tile_width = 4, across.tile_height = 0;
+    across.threads = row_threads(across);
+    CHECK(why_not(p, across, Silicon{}) ==
+          "split: expected lanes × heads × split within one warp, a power of two, got 24");
     CHECK(why(&Config::levels_per_pass, 0) == "levels_per_pass: expected 1 to 16, got 0");
 }
 

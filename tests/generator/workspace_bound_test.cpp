@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "generator/fusion.hpp"
 #include "generator/plan.hpp"
 #include "msda/workspace.hpp"
 #include "tests/generator/draw.hpp"
@@ -17,9 +18,6 @@ Problem largest_problem(draw::Urn& urn) {
     p.pass = Pass::backward;
     p.value_strides = {0, 0, 0};
     if (p.value == Type::e4m3) p.value = p.output;
-    p.softmax = false;
-    p.reference = Reference::none;
-    p.reference_levels = p.pillars = 0;
     return normalise(p);
 }
 
@@ -71,7 +69,7 @@ TEST_CASE("the workspace of every smaller problem is within the bound") {
 TEST_CASE("the bound of a config is what the largest problem needs, at most doubled where chunks are rounded down") {
     draw::Urn urn(32);
     for (int i = 0; i < 60; i++) {
-        const Problem p = largest_problem(urn);
+        const Problem p = unfused(largest_problem(urn));
         if (p.empty()) continue;
         for (const Config& config : some_configs(p, urn)) {
             const std::size_t bytes = plan(p, config).workspace_bytes;
@@ -83,6 +81,24 @@ TEST_CASE("the bound of a config is what the largest problem needs, at most doub
                 CHECK(workspace_bound(p, config) == bytes);
         }
     }
+}
+
+TEST_CASE("what a fused front end adds to the bound is what it adds to the plan") {
+    draw::Urn urn(33);
+    int added = 0;
+    for (int i = 0; i < 60; i++) {
+        const Problem p = largest_problem(urn);
+        if (p.empty() || !fused(p)) continue;
+        INFO(canonical(p));
+        for (const Config& config : some_configs(p, urn)) {
+            const std::size_t sums = workspace_bound(unfused(p), config);
+            CHECK(workspace_bound(p, config) - sums >= fusion_bytes(p));
+            CHECK(workspace_bound(p, config) - sums < fusion_bytes(p) + 256);
+            CHECK(plan(p, config).workspace_bytes >= plan(unfused(p), config).workspace_bytes + fusion_bytes(p));
+            added++;
+        }
+    }
+    CHECK(added > 100);
 }
 
 TEST_CASE("the bound in numbers: Deformable DETR's encoder, batch up to 2") {

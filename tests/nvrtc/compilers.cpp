@@ -71,6 +71,19 @@ class Forms {
         add("forward", p, default_config(p, silicon_));
     }
 
+    void fused(Pass pass, Type value, Reference reference) {
+        Problem p = small(pass, value, Accumulate::automatic, turn());
+        p.softmax = true;
+        p.reference = reference;
+        if (reference == Reference::pillars)
+            p.pillars = 4;
+        else
+            p.reference_levels = 1;
+        p = normalise(p);
+        Config c = default_config(p, silicon_);
+        add(fmt::format("fused {} {}", name(pass), name(reference)), p, c);
+    }
+
     void direct(Type value, Accumulate sums) {
         const Problem p = small(Pass::backward, value, sums, turn());
         Config c = base(p);
@@ -157,6 +170,12 @@ std::vector<Compiled> compile_all(const std::vector<CompileJob>& jobs) {
 std::vector<Form> forms(int capability) {
     Forms all(capability);
     for (const Type type : {Type::f32, Type::f16, Type::bf16, Type::f64, Type::e4m3}) all.forward(type);
+    all.fused(Pass::forward, Type::f16, Reference::points);
+    all.fused(Pass::forward, Type::f32, Reference::boxes);
+    all.fused(Pass::forward, Type::f64, Reference::pillars);
+    all.fused(Pass::backward, Type::f32, Reference::points);
+    all.fused(Pass::backward, Type::bf16, Reference::boxes);
+    all.fused(Pass::backward, Type::f64, Reference::pillars);
     all.direct(Type::f32, Accumulate::f32);
     all.direct(Type::f64, Accumulate::automatic);
     for (const Type type : {Type::f16, Type::bf16})

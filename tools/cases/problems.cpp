@@ -107,4 +107,71 @@ std::vector<NamedProblem> backward_problems() {
     return normalised(all);
 }
 
+std::vector<NamedProblem> fused_problems(Pass pass) {
+    using enum Type;
+    const auto make = [&](bool softmax, Reference reference, std::int64_t per_query, Problem p) {
+        p.softmax = softmax;
+        p.reference = reference;
+        (reference == Reference::pillars ? p.pillars : p.reference_levels) = per_query;
+        return p;
+    };
+    const auto deformable = [&](Type value, Type location, Type weight) {
+        return problem_of(pass, 2, 33, 8, 32, pyramid, {4}, value, location, weight);
+    };
+    const auto uneven = [&](Type value) {
+        return problem_of(pass, 1, 21, 4, 32, {{8, 10}, {4, 5}, {2, 3}}, {3, 6, 3}, value);
+    };
+    std::vector<NamedProblem> all = {
+        {"softmax, f32", make(true, Reference::none, 0, deformable(f32, f32, f32))},
+        {"softmax, f16 logits", make(true, Reference::none, 0, deformable(f16, f32, f16))},
+        {"softmax and a point a level, f32", make(true, Reference::points, 4, deformable(f32, f32, f32))},
+        {"softmax and one point, f16 throughout", make(true, Reference::points, 1, deformable(f16, f16, f16))},
+        {"a point a level, bf16 throughout", make(false, Reference::points, 4, deformable(bf16, bf16, bf16))},
+        {"one box, f16", make(false, Reference::boxes, 1, deformable(f16, f32, f32))},
+        {"softmax and one box, uneven points", make(true, Reference::boxes, 1, uneven(f16))},
+        {"softmax and a box a level, uneven points, f32", make(true, Reference::boxes, 3, uneven(f32))},
+        {"softmax and four pillars",
+         make(true, Reference::pillars, 4, problem_of(pass, 1, 30, 8, 32, {{10, 12}}, {8}, f32))},
+        {"three pillars, uneven points", make(false, Reference::pillars, 3, uneven(bf16))},
+        {"softmax and points, f64",
+         make(true, Reference::points, 2, problem_of(pass, 2, 9, 2, 8, {{5, 7}, {3, 3}}, {3}, f64, f64, f64))},
+        {"softmax and boxes, f64 with f32 offsets and logits",
+         make(true, Reference::boxes, 1, problem_of(pass, 1, 9, 3, 12, {{5, 7}, {3, 3}}, {3}, f64, f32, f32))},
+        {"softmax over 40 points a level, 3 heads of 12",
+         make(true, Reference::points, 1, problem_of(pass, 1, 7, 3, 12, {{6, 5}, {3, 2}}, {40}, f32))},
+        {"softmax over one point, one channel",
+         make(true, Reference::points, 1, problem_of(pass, 2, 19, 1, 1, {{5, 5}}, {1}, f16, f16, f16))},
+        {"family kernel, softmax and points", with(make(true, Reference::points, 4, deformable(f16, f32, f16)),
+                                                   [](Problem& p) { p.specialise = Specialise::family; })},
+        {"family kernel, boxes", with(make(false, Reference::boxes, 1, deformable(f32, f32, f32)),
+                                      [](Problem& p) { p.specialise = Specialise::family; })},
+        {"encoder with softmax and points",
+         make(true, Reference::points, 4,
+              problem_of(pass, 1, 13 * 21 + 7 * 11 + 4 * 6 + 2 * 3, 4, 32, pyramid, {4}, f16))},
+        {"softmax and points, alignment of one f16",
+         with(make(true, Reference::points, 1, problem_of(pass, 1, 10, 2, 12, {{6, 6}}, {4}, f16, f16, f16)),
+              [](Problem& p) { p.alignment = 2; })},
+        {"softmax and points, nearest", with(make(true, Reference::points, 4, deformable(f32, f32, f32)),
+                                             [](Problem& p) { p.sampling = Sampling::nearest; })},
+        {"softmax and a box, rtdetrv2",
+         with(make(true, Reference::boxes, 1, uneven(f16)), [](Problem& p) { p.sampling = Sampling::rtdetrv2; })},
+    };
+    if (pass == Pass::forward) {
+        Problem fp8 = make(true, Reference::boxes, 1, deformable(e4m3, f32, f16));
+        fp8.output = f16;
+        all.push_back({"softmax and a box, e4m3 to f16", fp8});
+    } else {
+        for (const Gradients gradients : {Gradients{true, false, false}, Gradients{false, true, false},
+                                          Gradients{false, false, true}, Gradients{true, false, true}}) {
+            Problem p = make(true, Reference::boxes, 1, uneven(f16));
+            p.gradients = gradients;
+            all.push_back({"softmax and a box, some gradients", p});
+        }
+        Problem p = make(true, Reference::points, 4, deformable(f16, f32, f16));
+        p.accumulate = Accumulate::deterministic;
+        all.push_back({"softmax and points, deterministic", p});
+    }
+    return normalised(all);
+}
+
 }  // namespace msda::cases

@@ -19,6 +19,9 @@ struct NamedProblem {
 std::vector<NamedProblem> forward_problems();
 std::vector<NamedProblem> backward_problems();
 
+// Problems with fused softmax, references or both: every kind, every type, every sampling, exact and family.
+std::vector<NamedProblem> fused_problems(Pass pass);
+
 // A one-line problem: sizes, levels as {H, W}, points a level (one entry: all alike).
 Problem problem_of(Pass pass, std::int64_t batch, std::int64_t queries, std::int64_t heads, std::int64_t head_dim,
                    const std::vector<Level>& levels, const std::vector<std::int64_t>& points, Type value,
@@ -44,6 +47,8 @@ class SceneTensors {
     void* allocate(std::int64_t elements, std::size_t element_bytes, std::size_t alignment);
     const void* copy_of(const void* from, std::int64_t elements, Type type);
     void set_locations(const Problem& problem, Scene scene);
+    void set_references(const Problem& problem, Scene scene);
+    void spoil_logits(const Problem& problem);
     void spoil_pixels(const Problem& problem);
 
     std::vector<std::unique_ptr<void, Free>> memory_;

@@ -8,6 +8,7 @@
 
 #include "runtime/inputs.hpp"
 #include "runtime/numbers.hpp"
+#include "runtime/reference/row.hpp"
 #include "tools/cases/problems.hpp"
 
 namespace msda::cases {
@@ -68,14 +69,17 @@ SceneTensors::SceneTensors(const Problem& p, Scene scene, std::size_t workspace_
     tensors_.value = copy_of(made.value, size.value, p.value);
     tensors_.locations = copy_of(made.locations, size.locations, p.location);
     tensors_.weights = copy_of(made.weights, size.weights, p.weight);
+    tensors_.references = copy_of(made.references, size.references, p.location);
     tensors_.scales = p.value == Type::e4m3 ? copy_of(made.scales, p.heads, Type::f32) : nullptr;
     if (forward) {
         tensors_.output = const_cast<void*>(copy_of(nullptr, size.output, p.output));
     } else {
         tensors_.grad_output = copy_of(made.grad_output, size.output, p.output);
         if (p.gradients.value) tensors_.grad_value = const_cast<void*>(copy_of(nullptr, dense, p.value));
-        if (p.gradients.location)
+        if (p.gradients.location) {
             tensors_.grad_locations = const_cast<void*>(copy_of(nullptr, size.locations, p.location));
+            tensors_.grad_references = const_cast<void*>(copy_of(nullptr, size.references, p.location));
+        }
         if (p.gradients.weight) tensors_.grad_weights = const_cast<void*>(copy_of(nullptr, size.weights, p.weight));
     }
     tensors_.workspace = allocate(static_cast<std::int64_t>(workspace_bytes), 1, 256);
@@ -86,16 +90,47 @@ SceneTensors::SceneTensors(const Problem& p, Scene scene, std::size_t workspace_
 void SceneTensors::set_locations(const Problem& p, Scene scene) {
     if (scene == Scene::model || scene == Scene::uniform) return;
     void* locations = const_cast<void*>(tensors_.locations);
+    const bool given = p.reference == Reference::none;
     for_each_point(p, [&](std::size_t l, std::int64_t at) {
         for (int axis = 0; axis < 2; axis++) {
             const std::int64_t size = axis == 0 ? p.levels[l].width : p.levels[l].height, i = 2 * at + axis;
-            if (scene == Scene::outside) host::write(p.location, locations, i, at % 2 == 0 ? 2.0 : -1.5);
-            if (scene == Scene::contended) host::write(p.location, locations, i, 0.5 / static_cast<double>(size));
+            if (scene == Scene::outside) host::write(p.location, locations, i, !given ? 0.0 : at % 2 == 0 ? 2.0 : -1.5);
+            if (scene == Scene::contended)
+                host::write(p.location, locations, i, given ? 0.5 / static_cast<double>(size) : 0.0);
             // Every third point, one axis or both.
             if (scene == Scene::hostile && at % 3 == 0 && (at + axis) % 4 != 0)
                 host::write(p.location, locations, i, hostile_coordinate(at / 3 + axis * 5, size));
         }
     });
+    if (!given) set_references(p, scene);
+    if (p.softmax && scene == Scene::hostile) spoil_logits(p);
+}
+
+void SceneTensors::set_references(const Problem& p, Scene scene) {
+    void* references = const_cast<void*>(tensors_.references);
+    const std::int64_t components = p.reference == Reference::boxes ? 4 : 2, count = sizes(p).references / components;
+    for (std::int64_t i = 0; i < count; i++)
+        for (std::int64_t axis = 0; axis < 2; axis++) {
+            const auto write = [&](double v) { host::write(p.location, references, i * components + axis, v); };
+            if (scene == Scene::outside) write(i % 2 == 0 ? 2.0 : -1.5);
+            if (scene == Scene::contended) write(0.5);
+            if (scene == Scene::hostile && i % 7 == 3) write(hostile_coordinate(i / 7 + axis * 5, 8));
+        }
+    for (std::int64_t i = 5; i < count && components == 4 && scene == Scene::hostile; i += 9)
+        host::write(p.location, references, 4 * i + 2 + i % 2, std::numeric_limits<double>::infinity());
+}
+
+// A weight of zero in some rows; NaN and infinite weights throughout a row in a few.
+void SceneTensors::spoil_logits(const Problem& p) {
+    constexpr double inf = std::numeric_limits<double>::infinity();
+    void* logits = const_cast<void*>(tensors_.weights);
+    for (std::int64_t row = 0; row < p.batch * p.queries * p.heads; row++) {
+        const std::int64_t first = row * p.total_points(), last = first + p.total_points() - 1;
+        if (row % 3 == 0) host::write(p.weight, logits, first + row % p.total_points(), -inf);
+        if (row % 11 == 5) host::write(p.weight, logits, last, std::nan(""));
+        if (row % 11 == 7) host::write(p.weight, logits, first, inf);
+        if (row % 11 == 9) host::write(p.weight, logits, last, 30000.0);
+    }
 }
 
 // Infinity in every pixel that is no point's corner: none of it may reach a result.
@@ -105,25 +140,15 @@ void SceneTensors::spoil_pixels(const Problem& p) {
     const auto index = [&](std::int64_t b, std::int64_t pixel, std::int64_t m) {
         return static_cast<std::size_t>((b * p.pixels + pixel) * p.heads + m);
     };
-    for_each_point(p, [&](std::size_t l, std::int64_t at) {
-        const std::int64_t row = at / p.total_points(), m = row % p.heads, b = row / p.heads / p.queries;
-        const Level& level = p.levels[l];
-        double xy[2];
-        for (int axis = 0; axis < 2; axis++) {
-            const double v = host::read(p.location, tensors_.locations, 2 * at + axis),
-                         n = static_cast<double>(axis == 0 ? level.width : level.height);
-            xy[axis] = p.value == Type::f64
-                           ? std::fma(v, n, -0.5)
-                           : static_cast<double>(std::fma(static_cast<float>(v), static_cast<float>(n), -0.5F));
-            if (!(xy[axis] > -1 && xy[axis] < n)) return;
-        }
-        for (int c = 0; c < 4; c++) {
-            const auto x = static_cast<std::int64_t>(std::floor(xy[0])) + c % 2,
-                       y = static_cast<std::int64_t>(std::floor(xy[1])) + c / 2;
-            if (x >= 0 && y >= 0 && x < level.width && y < level.height)
-                corner[index(b, level.start + y * level.width + x, m)] = true;
-        }
-    });
+    const ReferenceRow rows(p, tensors_);
+    std::vector<ReferencePoint> points;
+    for (std::int64_t row = 0; row < p.batch * p.queries * p.heads; row++) {
+        const std::int64_t m = row % p.heads, b = row / p.heads / p.queries;
+        rows.read(b, row / p.heads % p.queries, m, points);
+        for (const ReferencePoint& point : points)
+            for (std::size_t c = 0; c < 4; c++)
+                if (point.at.valid >> c & 1u) corner[index(b, point.pixel[c], m)] = true;
+    }
     for (std::int64_t b = 0; b < p.batch; b++)
         for (std::int64_t pixel = 0; pixel < p.pixels; pixel++)
             for (std::int64_t m = 0; m < p.heads; m++)

@@ -1,0 +1,18 @@
+// The forward with softmax, references or both inside.
+#pragma once
+
+#include "forward.cuh"
+#include "fused.cuh"
+
+namespace msda {
+
+template <class T, class Shape>
+MSDA_DEVICE void forward_fused(const Shape& shape, const void* value, const void* locations, const void* weights, const void* references, const float* scales,
+                               void* output) {
+    Forward<T, Shape> f(shape, value);
+    FusedPoints<T> points = {locations, weights, references, {}};
+    points.template start<RowLanes<T::lanes, T::split, T::lanes * T::block_heads>>(f.row.index(shape), f.row.lane * T::split + f.row.part);
+    f.compute(points, scales, output);
+}
+
+}  // namespace msda

@@ -1,0 +1,133 @@
+// Points whose weight is a logit or whose location is an offset from a reference: the softmax over a row's points, and locations rounded step by
+// step as every other path rounds them, so that all start from the same x_im.
+#pragma once
+
+#include "sample.cuh"
+
+namespace msda {
+
+constexpr int no_reference = 0, reference_points = 1, reference_boxes = 2, reference_pillars = 3;
+
+// a / b, rounded as a division is, for a divisor whose reciprocal is at hand: one product and two fused multiply-adds (Brisebarre, Muller and Raina,
+// "Accelerating correctly rounded floating-point division when the divisor is known in advance", 2004). Infinity stays infinity.
+template <class A>
+MSDA_DEVICE A quotient(A a, int b) {
+    const A divisor = static_cast<A>(b), reciprocal = A(1) / divisor, q = a * reciprocal;
+    const A rest = fused_multiply_add(-q, divisor, a);
+    return rest == rest ? fused_multiply_add(rest, reciprocal, q) : q;
+}
+
+// The lanes that share a row: `Width` adjacent ones, and `Parts` such groups `Apart` lanes from each other. All 32 lanes of a warp take part.
+template <int Width, int Parts = 1, int Apart = Width>
+struct RowLanes {
+    static constexpr int count = Width * Parts;
+
+    template <class A, class Combine>
+    static MSDA_DEVICE A combined(A v, Combine combine) {
+#pragma unroll
+        for (int step = 1; step < Width; step *= 2) v = combine(v, shuffle_xor(v, step));
+#pragma unroll
+        for (int step = 1; step < Parts; step *= 2) v = combine(v, shuffle_xor(v, step * Apart));
+        return v;
+    }
+    template <class A>
+    static MSDA_DEVICE A sum(A v) {
+        return combined(v, [](A a, A b) { return a + b; });
+    }
+    template <class A>
+    static MSDA_DEVICE A greatest(A v) {
+        return combined(v, [](A a, A b) { return larger(a, b); });
+    }
+};
+
+// What turns the logits of one row into weights.
+template <class A>
+struct Softmax {
+    A greatest = 0, inverse = 1;  // greatest logit; 1 / Σ e^(logit − greatest)
+
+    MSDA_DEVICE A weight(A logit) const { return exp_of(logit - greatest) * inverse; }
+};
+
+// Over all points of a row; this lane goes over `first`, `first` + Lanes::count, … Few enough of them stay in registers between the two passes.
+template <class T, class Lanes>
+MSDA_DEVICE Softmax<typename T::acc_t> softmax_of(const void* logits, i64 row, int first) {
+    using A = typename T::acc_t;
+    using Logit = typename T::weight_t;
+    constexpr int each = (T::points + Lanes::count - 1) / Lanes::count, unroll = each <= 16 ? each : 1;
+    const auto logit = [&](int p) { return static_cast<A>(load_number<Logit>(static_cast<const char*>(logits) + (row * T::points + p) * static_cast<i64>(sizeof(Logit)))); };
+    Softmax<A> out;
+    A most = logit(first < T::points ? first : 0), sum = 0;
+#pragma unroll unroll
+    for (int k = 1; k < each; k++) {
+        const int p = first + k * Lanes::count;
+        most = larger(most, logit(p < T::points ? p : 0));
+    }
+    out.greatest = Lanes::greatest(most);
+#pragma unroll unroll
+    for (int k = 0; k < each; k++) {
+        const int p = first + k * Lanes::count;
+        const A e = out.weight(logit(p < T::points ? p : 0));
+        if (p < T::points) sum += e;
+    }
+    out.inverse = A(1) / Lanes::sum(sum);
+    return out;
+}
+
+// The points of a problem with fused softmax, references or both, read as GivenPoints (sample.cuh) reads the others.
+template <class T>
+struct FusedPoints {
+    using A = typename T::acc_t;
+    using Location = typename T::location_t;
+    static constexpr int references_a_query = T::reference == reference_pillars ? T::pillars : T::reference_levels;
+    static constexpr int components = T::reference == reference_boxes ? 4 : 2;
+
+    const void *offsets, *logits, *references;  // locations and weights, where they are not fused
+    Softmax<A> softmax;
+
+    template <class Lanes>
+    MSDA_DEVICE void start(i64 row, int first) {
+        if constexpr (T::softmax) softmax = softmax_of<T, Lanes>(logits, row, first);
+    }
+
+    // Which of its query's references point p of level l uses.
+    static MSDA_DEVICE int reference_of(int p, int l) {
+        if constexpr (T::reference == reference_pillars) return (p - T::first_point(l)) % T::pillars;
+        else return T::reference_levels == 1 ? 0 : l;
+    }
+    // Reference i of a query, counted over (image, query): x, y and, of a box, width and height.
+    MSDA_DEVICE void load_reference(i64 query, int i, A* out) const {
+        const char* at = static_cast<const char*>(references) + (query * references_a_query + i) * components * static_cast<i64>(sizeof(Location));
+#pragma unroll
+        for (int k = 0; k < components; k += 2) {
+            typename AccumulatorOf<Location>::type pair[2];
+            load_pair<Location, T::alignment>(at + k * static_cast<int>(sizeof(Location)), pair);
+            out[k] = static_cast<A>(pair[0]);
+            out[k + 1] = static_cast<A>(pair[1]);
+        }
+    }
+    // ref + off / extent, and of boxes ref + ((off / P) · size) · 0.5.
+    template <class Shape>
+    MSDA_DEVICE void place(const Shape& shape, i64 query, int p, int l, ReadPoint<A>& point) const {
+        A r[components];
+        load_reference(query, reference_of(p, l), r);
+        if constexpr (T::reference == reference_boxes) {
+            point.x = fused_multiply_add(quotient(point.x, T::points_of(l)) * r[2], A(0.5), r[0]);
+            point.y = fused_multiply_add(quotient(point.y, T::points_of(l)) * r[3], A(0.5), r[1]);
+        } else {
+            point.x = r[0] + quotient(point.x, shape.width(l));
+            point.y = r[1] + quotient(point.y, shape.height(l));
+        }
+    }
+
+    template <class Shape>
+    MSDA_DEVICE ReadPoint<A> read(const Shape& shape, i64 row, int p, int l, bool there) const {
+        const int own = there ? p : T::points - 1;  // on level l too, the last
+        ReadPoint<A> point = read_point<T, A>(offsets, logits, row, own, true);
+        if constexpr (T::reference != no_reference) place(shape, row / T::heads, own, l, point);
+        if constexpr (T::softmax) point.weight = softmax.weight(point.weight);
+        if (!there) point.weight = 0;
+        return point;
+    }
+};
+
+}  // namespace msda
