@@ -30,7 +30,8 @@ struct BackwardDense : TilePoints<T, Shape> {
 
     // Shared memory after TilePoints': W and (G · Vᵀ)ᵀ, [cell of the chunk][query] in f32; then G as the second factor of W · G; then the pixels of
     // the chunk. Rows are padded so that four neighbouring cells lie in different banks.
-    static constexpr u32 pitch = (queries + 8) * 4;
+    static constexpr int cell_words = queries + 8;
+    static constexpr u32 pitch = cell_words * 4;
     static constexpr int weights_at = Base::shared_bytes, products_at = weights_at + T::cells * static_cast<int>(pitch);
     static constexpr int columns_at = products_at + T::cells * static_cast<int>(pitch);
     static constexpr int pixels_at = columns_at + query_tiles * channel_tiles * 32 * 8;
@@ -180,9 +181,9 @@ struct BackwardDense : TilePoints<T, Shape> {
     // G · Vᵀ for 16 cells.
     MSDA_DEVICE void multiply_values(int cell, const Raw<16>* v, const Rows& kept) const {
         const int lane = thread_index() % 32, g = lane / 4, t = lane % 4;
-        u32 to[2];
+        float* to[2];
 #pragma unroll
-        for (int k = 0; k < 2; k++) to[k] = static_cast<u32>(cell + cell_of(2 * t + k)) * pitch + static_cast<u32>(g) * 4;
+        for (int k = 0; k < 2; k++) to[k] = product(static_cast<u32>(cell + cell_of(2 * t + k)) * pitch) + g;
 #pragma unroll
         for (int m = 0; m < query_tiles; m++) {
             const Rows rows = factors(m, kept);
@@ -193,15 +194,15 @@ struct BackwardDense : TilePoints<T, Shape> {
                 multiply_tile(Pair{}, d, zero, rows.half[0].word, v[h].word);
                 multiply_tile(Pair{}, d, d, rows.half[1].word, v[h].word + 2);
 #pragma unroll
-                for (int k = 0; k < 4; k++) store_shared(product(to[k % 2] + static_cast<u32>(8 * h) * pitch + static_cast<u32>(m * 16 + k / 2 * 8) * 4), d[k]);
+                for (int k = 0; k < 4; k++) store_shared(to[k % 2] + 8 * h * cell_words + m * 16 + k / 2 * 8, d[k]);
             }
         }
     }
 
     // W · G for 16 cells, added to grad_value.
-    MSDA_DEVICE void multiply_weights(int cell, const int* pixel, float unscale, const Rows& kept, G* grad) const {
+    MSDA_DEVICE void multiply_weights(int cell, const int* pixel, int shift, const Rows& kept, G* grad) const {
         const int lane = thread_index() % 32, g = lane / 4, t = lane % 4;
-        const u32 from = static_cast<u32>(cell + cell_of(g)) * pitch + static_cast<u32>(2 * t) * 4;
+        const float* const from = weight<float>(static_cast<u32>(cell + cell_of(g)) * pitch) + 2 * t;
         float d[channel_tiles][4];
 #pragma unroll
         for (int j = 0; j < channel_tiles; j++)
@@ -212,7 +213,7 @@ struct BackwardDense : TilePoints<T, Shape> {
             u32 high[4], low[4];
 #pragma unroll
             for (int k = 0; k < 4; k++) {
-                const Raw<8> w = load_shared(weight<Raw<8>>(from + static_cast<u32>(k % 2 * 8) * pitch + static_cast<u32>(m * 16 + k / 2 * 8) * 4));
+                const Raw<8> w = load_shared(reinterpret_cast<const Raw<8>*>(from + k % 2 * 8 * cell_words + m * 16 + k / 2 * 8));
                 split_pair(bits_to_float(w.word[0]), bits_to_float(w.word[1]), high[k], low[k]);
             }
             const Rows rows = factors(m, kept);
@@ -222,11 +223,13 @@ struct BackwardDense : TilePoints<T, Shape> {
                 if constexpr (precise) multiply_tile(Pair{}, d[j], d[j], low, rows.column[j].word);
             }
         }
-        if (unscale != 1.0f)
+        if (shift != 0) {
+            const float unscale = power_of_two(-shift);
 #pragma unroll
             for (int j = 0; j < channel_tiles; j++)
 #pragma unroll
                 for (int k = 0; k < 4; k++) d[j][k] *= unscale;
+        }
 #pragma unroll
         for (int h = 0; h < 2; h++) {
             float sum[2 * channel_tiles];
@@ -250,14 +253,14 @@ struct BackwardDense : TilePoints<T, Shape> {
 
     static constexpr int units = (T::cells + warps * 16 - 1) / (warps * 16);  // 16 cells of a chunk that a warp takes
     // Both products for 16 cells.
-    MSDA_DEVICE void multiply(int cell, float unscale, const Rows& rows, const char* value, G* grad) const {
+    MSDA_DEVICE void multiply(int cell, int shift, const Rows& rows, const char* value, G* grad) const {
         const int lane = thread_index() % 32;
         const int at[2] = {load_shared(pixel(cell + cell_of(lane / 4))), load_shared(pixel(cell + cell_of(lane / 4) + 8))};
         Raw<16> v[2] = {};
 #pragma unroll
         for (int h = 0; h < 2; h++)
             if (products && at[h] >= 0) v[h] = load_global<16>(value + static_cast<i64>(at[h]) * static_cast<int>(shape.stride_pixel() * 2) + lane % 4 * 16);
-        multiply_weights(cell, at, unscale, rows, grad);
+        multiply_weights(cell, at, shift, rows, grad);
         if constexpr (products) multiply_values(cell, v, rows);
     }
 
@@ -265,7 +268,8 @@ struct BackwardDense : TilePoints<T, Shape> {
         Point points[each];
 #pragma unroll
         for (int j = 0; j < each; j++) points[j] = point(b, l, j);
-        const float scale = this->scale(), unscale = this->unscale();
+        const int shift = this->shift();
+        const float scale = power_of_two(shift);
 #pragma unroll 1
         for (int first = 0; first < b.cells(); first += T::cells) {
             apply<false>(points, scale, first);
@@ -274,7 +278,7 @@ struct BackwardDense : TilePoints<T, Shape> {
 #pragma unroll
             for (int u = 0; u < units; u++) {
                 const int cell = (u * warps + thread_index() / 32) * 16;
-                if ((T::cells % (warps * 16) == 0 || cell < T::cells) && first + cell < b.cells()) multiply(cell, unscale, rows, value, grad);
+                if ((T::cells % (warps * 16) == 0 || cell < T::cells) && first + cell < b.cells()) multiply(cell, shift, rows, value, grad);
             }
             block_barrier();
             if constexpr (products) pick(points, first);

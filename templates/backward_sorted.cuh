@@ -29,7 +29,13 @@ struct BackwardSorted : TileBlock<T> {
     // A point in shared memory: where it lies in its level (x_im, y_im), its weight, its query's row.
     struct Record { float x, y, weight; int row; };
     // A level's part of the pass: its footprint (pixels [x, x + width) × [y, y + height), first cell) or scattered directly.
-    struct Grid { int x, y, width, height, first; };
+    struct Grid {
+        int x, y, width, height, first;
+        float per_row;  // 1 / width
+        // Row of a cell, numbered from `first`. Exact below 2^20 cells: (cell + ½) / width is at least ½ / width away from any integer, and off by less
+        // than (cell + 1) / width · 2^-22.
+        MSDA_DEVICE int row(int cell) const { return static_cast<int>((static_cast<float>(cell) + 0.5f) * per_row); }
+    };
 
     const Shape& shape;
     char* rows;
@@ -39,7 +45,7 @@ struct BackwardSorted : TileBlock<T> {
     int* starts;    // first point of each cell
     int* pixels;    // cells by falling number of visits
     int* bucket;
-    int* box;       // of each level in the pass: least x, least y, −greatest x, −greatest y; then its Grid's first cell or −1
+    int* box;       // of each level in the pass: least x, least y, −greatest x, −greatest y; then its Grid's first cell or −1, its cells
     int* partial;
 
     MSDA_DEVICE explicit BackwardSorted(const Shape& s) : Block(s), shape(s) {
@@ -48,12 +54,12 @@ struct BackwardSorted : TileBlock<T> {
         at += copies * (queries + 1) * row_bytes;
         records = reinterpret_cast<Raw<16>*>(at);
         sums = records + max_points;
-        order = reinterpret_cast<int*>(sums + max_points);
+        box = reinterpret_cast<int*>(sums + max_points);
+        order = box + 8 * T::levels_per_pass;
         starts = order + max_points;
         pixels = starts + T::cells + 1;
         bucket = pixels + T::cells;
-        box = bucket + buckets;
-        partial = box + 8 * T::levels_per_pass;
+        partial = bucket + buckets;
     }
 
     MSDA_DEVICE Record record(int point) const {
@@ -162,9 +168,9 @@ struct BackwardSorted : TileBlock<T> {
         return x == 1 << 28 ? 0 : static_cast<i64>(2 - load_shared(b + 2) - x) * (2 - load_shared(b + 3) - y);
     }
     MSDA_DEVICE Grid grid(int j) const {
-        const int* b = box + 8 * j;
-        const int x = load_shared(b), y = load_shared(b + 1);
-        return {x, y, 2 - load_shared(b + 2) - x, 2 - load_shared(b + 3) - y, load_shared(b + 4)};
+        const Raw<16> b = load_shared(reinterpret_cast<const Raw<16>*>(box) + 2 * j);
+        const int x = static_cast<int>(b.word[0]), y = static_cast<int>(b.word[1]), width = 2 - static_cast<int>(b.word[2]) - x;
+        return {x, y, width, 2 - static_cast<int>(b.word[3]) - y, load_shared(box + 8 * j + 4), reciprocal(static_cast<float>(width))};
     }
     MSDA_DEVICE int cells_used(int levels) const {
         int used = 0;
@@ -227,7 +233,7 @@ struct BackwardSorted : TileBlock<T> {
             const Grid g = grid(j);
             if (g.first >= 0 && cell >= g.first && g.first >= p.grid.first) p.level = first_level + j, p.grid = g;
         }
-        const int k = cell - p.grid.first, row = k / p.grid.width;
+        const int k = cell - p.grid.first, row = p.grid.row(k);
         p.x = p.grid.x + k - row * p.grid.width;
         p.y = p.grid.y + row;
         return p;
@@ -268,11 +274,14 @@ struct BackwardSorted : TileBlock<T> {
         const ValueView<T, Shape> view = {static_cast<const char*>(value) + (image * shape.stride_image() + head * shape.stride_head() + lane * per_load) *
                                                                              static_cast<i64>(sizeof(V)), shape};
         G* const grad = static_cast<G*>(grad_value) + (static_cast<i64>(image) * shape.pixels() * T::heads + head) * T::head_dim + lane * per_load;
+        // The lists grow shorter from warp to warp: every other round runs the other way.
 #pragma unroll 1
-        for (int first = thread_index() / 32 * warp_groups; first < listed; first += groups) {
+        for (int round = 0; round * groups < listed; round++) {
+            const int warp = thread_index() / 32, first = round * groups + (round % 2 ? warps - 1 - warp : warp) * warp_groups;
+            if (first >= listed) continue;
             const bool live = first + group < listed;
             const int cell = live ? load_shared(pixels + first + group) : 0;
-            Pixel p = {first_level, 0, 0, {0, 0, 1, 1, 0}};
+            Pixel p = {first_level, 0, 0, {0, 0, 1, 1, 0, 1.0f}};
             Visits v = {0, 0, 0, 0};
             if (live) {
                 p = pixel_of(cell, first_level, levels);
@@ -293,7 +302,7 @@ struct BackwardSorted : TileBlock<T> {
         const int most = warp_max(v.count);
 #pragma unroll 1
         for (int base = 0; base < most; base += T::lanes) {
-            const int at = base + lane;
+            const int at = base + lane, left = most - base;
             const bool live = at < v.count;
             const bool upper = at < v.upper_count;
             int point = 0, row = queries;
@@ -308,15 +317,20 @@ struct BackwardSorted : TileBlock<T> {
                 row = r.row;
             }
             float dots[T::lanes < 8 ? 8 : T::lanes];
+            const int offset = (row * copies + copy) * row_bytes;
+            float f[per_load];
+            Number<V>::unpack(raw, f);
 #pragma unroll
-            for (int u = 0; u < T::lanes; u++) {
-                dots[u] = 0;
-                if (base + u < most) {
+            for (int u = 0; u < T::lanes; u++) dots[u] = 0;
+            // Two at a time: lanes without a point add nothing.
+#pragma unroll
+            for (int pair = 0; pair < T::lanes; pair += 2) {
+                if (pair >= left) break;
+#pragma unroll
+                for (int u = pair; u < pair + 2 && u < T::lanes; u++) {
                     const float w = shuffle(weight, u, T::lanes);
-                    const int from = shuffle(row, u, T::lanes);
-                    float g[per_load], f[per_load];
-                    Number<V>::unpack(load_shared(reinterpret_cast<const Raw<T::vector>*>(rows + (from * copies + copy) * row_bytes) + lane), g);
-                    Number<V>::unpack(raw, f);
+                    float g[per_load];
+                    Number<V>::unpack(load_shared(reinterpret_cast<const Raw<T::vector>*>(rows + shuffle(offset, u, T::lanes)) + lane), g);
 #pragma unroll
                     for (int i = 0; i < per_load; i++) {
                         sum[i] = fused_multiply_add(w, g[i], sum[i]);

@@ -8,6 +8,8 @@
 
 namespace msda {
 
+MSDA_DEVICE float power_of_two(int n) { return bits_to_float(static_cast<u32>(127 + n) << 23); }
+
 template <class V>
 constexpr bool few_exponents = true;
 template <>
@@ -136,11 +138,9 @@ struct TilePoints : TileBlock<T> {
         const int bits = load_shared(greatest);
         return load_shared(greatest + 1) == 0 && bits > 0x21800000 && bits < 0x5d800000;
     }
-    // A power of two by which weights are multiplied before they become 16-bit numbers, and its inverse. f16 has few exponents: there the greatest
-    // weight is brought to [2^8, 2^9), so that a number and the remainder of its rounding (f32 sums) hold all that matters; where one rounding is
-    // all there is (native sums), weights of ordinary size stay as they are.
-    MSDA_DEVICE float scale() const { return bits_to_float(static_cast<u32>(127 + shift()) << 23); }
-    MSDA_DEVICE float unscale() const { return bits_to_float(static_cast<u32>(127 - shift()) << 23); }
+    // Weights are multiplied by 2^shift before they become 16-bit numbers. f16 has few exponents: there the greatest weight is brought to [2^8, 2^9),
+    // so that a number and the remainder of its rounding (f32 sums) hold all that matters; where one rounding is all there is (native sums), weights
+    // of ordinary size stay as they are.
     MSDA_DEVICE int shift() const {
         if constexpr (!few_exponents<V>) return 0;
         const int exponent = (load_shared(greatest) >> 23) - 127;
