@@ -136,17 +136,20 @@ Config sorted_config(const Problem& p, const Silicon& s, const Config& direct) {
     return why_not(p, c, s).empty() ? c : direct;
 }
 
-// Small tiles, so that boxes of pixels stay small and blocks many (ddetr-enc f16 native: 310 µs, 404 sorted; bev-tsa
-// 187 and 265); 72 registers (323 µs with 80). `sorted` where the problem or the GPU has no such form.
+// Small tiles, so that boxes of pixels stay small and blocks many. Native sums: 4 × 4 queries, whose grad_output stays
+// in registers (ddetr-enc f16 245 µs, 264 with 8 × 4; m2f-1024 B=4 387 and 420; bev-tsa 174 and 177). f32 sums cost
+// twice the reds, which larger tiles share (354 µs; 4 × 4: 413). `sorted` where the problem or the GPU has no such
+// form.
 Config dense_config(const Problem& p, const Silicon& s, const Config& sorted) {
+    const bool native = p.accumulate == Accumulate::native;
     Config c = sorted;
     c.scatter = scatter_dense;
     c.heads = c.split = 1;
-    c.tile_width = 8;
+    c.tile_width = native ? 4 : 8;
     c.tile_height = 4;
-    c.threads = 128;
+    c.threads = 4 * c.tile_width * c.tile_height;
     c.cells = 64;
-    c.min_blocks = std::min(896, s.threads_per_sm) / c.threads;
+    c.min_blocks = std::min(native ? 768 : 896, s.threads_per_sm) / c.threads;
     return p.encoder_like() && why_not(p, c, s).empty() ? c : sorted;
 }
 
