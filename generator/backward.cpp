@@ -221,11 +221,10 @@ std::int64_t sorted_shared_bytes(const Problem& p, const Config& c) {
 std::int64_t dense_shared_bytes(const Problem& p, const Config& c) {
     const std::int64_t queries = queries_a_block(c), row = p.head_dim * static_cast<std::int64_t>(bytes_of(p.value));
     const auto levels = static_cast<std::int64_t>(p.levels.size());
-    const std::int64_t each =
-        ceil_div(*std::ranges::max_element(p.points), std::max<std::int64_t>(1, c.threads / queries));
-    const std::int64_t points =
-        ceil_div(queries * row + levels * each * c.threads * 12 + (8 * levels + 2) * 4, 128) * 128;
-    return points + c.cells * (2 * queries + 16) * 4 + queries / 16 * (p.head_dim / 8) * 32 * 8 + c.cells * 4;
+    const std::int64_t owners = std::max<std::int64_t>(1, c.threads / queries);
+    const std::int64_t each = ceil_div(*std::ranges::max_element(p.points), owners);
+    const std::int64_t points = queries * (row + 16) + levels * each * c.threads * 12 + (8 * levels + 2) * 4;
+    return ceil_div(points, 128) * 128 + c.cells * (2 * (queries + 8) * 4 + 4);
 }
 
 // Mirrors the layouts of OwnedOnce (templates/owned_once.cuh) and OwnedSummed (templates/backward_owned.cuh).

@@ -137,9 +137,9 @@ Config sorted_config(const Problem& p, const Silicon& s, const Config& direct) {
 }
 
 // Small tiles, so that boxes of pixels stay small and blocks many. Native sums: 4 × 4 queries, whose grad_output stays
-// in registers (ddetr-enc f16 245 µs, 264 with 8 × 4; m2f-1024 B=4 387 and 420; bev-tsa 174 and 177). f32 sums cost
-// twice the reds, which larger tiles share (354 µs; 4 × 4: 413). `sorted` where the problem or the GPU has no such
-// form.
+// in registers (ddetr-enc f16 242 µs, 262 with 8 × 4; m2f-1024 B=4 373 and 420), of which one level leaves more free
+// (bev-tsa 162 µs with 12 blocks an SM, 176 with 10). f32 sums cost twice the reds, which larger tiles share (354 µs;
+// 4 × 4: 413). `sorted` where the problem or the GPU has no such form.
 Config dense_config(const Problem& p, const Silicon& s, const Config& sorted) {
     const bool native = p.accumulate == Accumulate::native;
     Config c = sorted;
@@ -149,7 +149,7 @@ Config dense_config(const Problem& p, const Silicon& s, const Config& sorted) {
     c.tile_height = 4;
     c.threads = 4 * c.tile_width * c.tile_height;
     c.cells = 64;
-    c.min_blocks = std::min(native ? 768 : 896, s.threads_per_sm) / c.threads;
+    c.min_blocks = std::min(!native ? 896 : p.levels.size() == 1 ? 768 : 640, s.threads_per_sm) / c.threads;
     return p.encoder_like() && why_not(p, c, s).empty() ? c : sorted;
 }
 

@@ -216,6 +216,26 @@ MSDA_DEVICE void fp8_pair_to_floats(u16 pair, float& low, float& high) {
 // --- tensor cores -------------------------------------------------------------------------------------------------------------------
 struct Halves {};   // f16 pairs
 struct Bfloats {};  // bf16 pairs
+// Four 8 × 8 tiles of 16-bit numbers from shared memory; from sm_75. Lane i gives the address of row i % 8 of tile i / 8: 16 bytes, aligned. In word k
+// lane 4·g + t gets of tile k the numbers in row g and columns 2t, 2t + 1; Turned: in column g and rows 2t, 2t + 1 (PTX ISA, ldmatrix).
+template <bool Turned>
+MSDA_DEVICE Raw<16> load_tiles(const void* row) {
+    Raw<16> r;
+#if __CUDA_ARCH__ >= 750
+    u64 address;
+    asm("cvta.to.shared.u64 %0, %1;" : "=l"(address) : "l"(row));
+    const u32 at = static_cast<u32>(address);
+    if constexpr (Turned)
+        asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
+                     : "=r"(r.word[0]), "=r"(r.word[1]), "=r"(r.word[2]), "=r"(r.word[3]) : "r"(at) : "memory");
+    else
+        asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
+                     : "=r"(r.word[0]), "=r"(r.word[1]), "=r"(r.word[2]), "=r"(r.word[3]) : "r"(at) : "memory");
+#else
+    __trap();
+#endif
+    return r;
+}
 // d = c + a · b for a 16 × 16 tile `a` and a 16 × 8 tile `b` of 16-bit numbers, sums in f32; from sm_80. Lane 4·g + t holds (PTX ISA, mma.m16n8k16)
 //   a[0], a[1]: rows g, g + 8 at products 2t, 2t + 1; a[2], a[3]: the same rows at products 2t + 8, 2t + 9;
 //   b[0], b[1]: column g at products 2t, 2t + 1 and 2t + 8, 2t + 9; c and d [0], [1]: row g, columns 2t, 2t + 1; [2], [3]: row g + 8.

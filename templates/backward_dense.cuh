@@ -28,39 +28,21 @@ struct BackwardDense : TilePoints<T, Shape> {
     static constexpr int query_tiles = queries / 16, channel_tiles = T::head_dim / 8;
     static constexpr bool precise = sizeof(G) == 4;           // the second product
 
-    // Shared memory after TilePoints': W and (G · Vᵀ)ᵀ, [cell of the chunk][query] in f32; then G as the second factor of W · G; then the pixels of
-    // the chunk. Rows are padded so that four neighbouring cells lie in different banks.
+    // Shared memory after TilePoints': W and (G · Vᵀ)ᵀ, [cell of the chunk][query] in f32; then the pixels of the chunk. Rows are padded so that four
+    // neighbouring cells lie in different banks.
     static constexpr int cell_words = queries + 8;
     static constexpr u32 pitch = cell_words * 4;
     static constexpr int weights_at = Base::shared_bytes, products_at = weights_at + T::cells * static_cast<int>(pitch);
-    static constexpr int columns_at = products_at + T::cells * static_cast<int>(pitch);
-    static constexpr int pixels_at = columns_at + query_tiles * channel_tiles * 32 * 8;
+    static constexpr int pixels_at = products_at + T::cells * static_cast<int>(pitch);
 
     MSDA_DEVICE explicit BackwardDense(const Shape& s) : Base(s) {}
     // A number of W or of the products, by its byte offset in them.
     template <class N>
     static MSDA_DEVICE N* weight(u32 at) { return reinterpret_cast<N*>(shared_memory() + weights_at + at); }
     static MSDA_DEVICE float* product(u32 at) { return reinterpret_cast<float*>(shared_memory() + products_at + at); }
-    // [16 queries][8 channels][lane]
-    static MSDA_DEVICE Raw<8>* column(int i) { return reinterpret_cast<Raw<8>*>(shared_memory() + columns_at) + i; }
-
     static MSDA_DEVICE int* pixel(int cell) { return reinterpret_cast<int*>(shared_memory() + pixels_at) + cell; }
 
-    // Channel 8·(n / 2) + 2·j + n % 2 stands in column n of tile j: a lane's sums then are eight neighbouring channels.
-    MSDA_DEVICE void build_columns() const {
-        const int lane = thread_index() % 32, g = lane / 4, t = lane % 4;
-#pragma unroll 1
-        for (int i = thread_index() / 32; i < query_tiles * channel_tiles; i += warps) {
-            const int first = i / channel_tiles * 16 + 2 * t, pair = g / 2 * (channel_tiles) + i % channel_tiles;
-            Raw<8> b;
-#pragma unroll
-            for (int h = 0; h < 2; h++) {
-                const u32 even = load_shared(this->row_words() + Base::row_word(first + 8 * h, pair));
-                const u32 odd = load_shared(this->row_words() + Base::row_word(first + 8 * h + 1, pair));
-                b.word[h] = g % 2 == 0 ? (even & 0xffffu) | odd << 16 : even >> 16 | (odd & 0xffff0000u);
-            }
-            store_shared(column(i * 32 + lane), b);
-        }
+    MSDA_DEVICE void clear_weights() const {
         for (int i = thread_index(); i < T::cells * static_cast<int>(pitch) / 16; i += T::threads)
             store_shared(weight<Raw<16>>(static_cast<u32>(i) * 16), Raw<16>{});
     }
@@ -151,17 +133,21 @@ struct BackwardDense : TilePoints<T, Shape> {
             }
     }
 
-    // 16 queries' grad_output as first factor of G · Vᵀ and second of W · G. A tile of 16 queries keeps them in registers.
+    // 16 queries' grad_output as first factor of G · Vᵀ (halves of the channels) and second of W · G (eighths: column n of number j is channel
+    // 8·(n / 2) + 2·j + n % 2). A tile of 16 queries keeps them in registers.
     struct Rows {
         Raw<16> half[2];
-        Raw<8> column[channel_tiles];
+        Raw<16> column[2];
+        MSDA_DEVICE const u32* columns(int j) const { return column[j / 2].word + j % 2 * 2; }
     };
     MSDA_DEVICE void load_factors(int m, Rows& rows) const {
         const int lane = thread_index() % 32;
+        const char* const at = this->rows + (m * 16 + lane % 16) * Base::row_words * 4 + lane / 16 * 16;
 #pragma unroll
-        for (int h = 0; h < 2; h++) rows.half[h] = load_shared(reinterpret_cast<const Raw<16>*>(this->rows) + (2 * m + h) * 32 + lane);
-#pragma unroll
-        for (int j = 0; j < channel_tiles; j++) rows.column[j] = load_shared(column((m * channel_tiles + j) * 32 + lane));
+        for (int h = 0; h < 2; h++) {
+            rows.half[h] = load_tiles<false>(at + 32 * h);
+            rows.column[h] = load_tiles<true>(at + 32 * h);
+        }
     }
     MSDA_DEVICE Rows factors(int m, const Rows& kept) const {
         if constexpr (query_tiles == 1) return kept;
@@ -219,8 +205,8 @@ struct BackwardDense : TilePoints<T, Shape> {
             const Rows rows = factors(m, kept);
 #pragma unroll
             for (int j = 0; j < channel_tiles; j++) {
-                multiply_tile(Pair{}, d[j], d[j], high, rows.column[j].word);
-                if constexpr (precise) multiply_tile(Pair{}, d[j], d[j], low, rows.column[j].word);
+                multiply_tile(Pair{}, d[j], d[j], high, rows.columns(j));
+                if constexpr (precise) multiply_tile(Pair{}, d[j], d[j], low, rows.columns(j));
             }
         }
         if (shift != 0) {
@@ -302,7 +288,7 @@ MSDA_DEVICE void backward_dense(const Shape& shape, const void* value, const voi
     using G = typename T::grad_t;
     Block b(shape);
     b.start(grad_output, locations, weights);
-    b.build_columns();
+    b.clear_weights();
     block_barrier();
     const char* const v = static_cast<const char*>(value) + (static_cast<i64>(b.image) * shape.stride_image() + b.head * shape.stride_head()) * 2;
     G* const grad = static_cast<G*>(grad_value) + (static_cast<i64>(b.image) * shape.pixels() * T::heads + b.head) * T::head_dim + thread_index() % 4 * (T::head_dim / 4);

@@ -25,11 +25,12 @@ struct TilePoints : TileBlock<T> {
     static constexpr int each = (T::most_points + owners - 1) / owners;  // points of a thread on one level, at most
     static constexpr int lanes = 4, per_load = 8;                        // of a row of 64 bytes
     static constexpr int row_bytes = T::head_dim * static_cast<int>(sizeof(V));
+    static constexpr int row_words = row_bytes / 4 + 4;  // padded: eight rows side by side lie in different banks
     static constexpr int records = T::levels * each * T::threads;
     static constexpr bool products = T::grad_location || T::grad_weight;
     static constexpr int none = 1 << 28;
     // Rows, then x, y and weight of every point, eight words a level, the greatest weight, a flag.
-    static constexpr int shared_bytes = (queries * row_bytes + records * 12 + (8 * T::levels + 2) * 4 + 127) / 128 * 128;
+    static constexpr int shared_bytes = (queries * row_words * 4 + records * 12 + (8 * T::levels + 2) * 4 + 127) / 128 * 128;
 
     struct Record { float x, y, weight; };
 
@@ -42,23 +43,20 @@ struct TilePoints : TileBlock<T> {
 
     MSDA_DEVICE explicit TilePoints(const Shape& s) : Block(s), shape(s) {
         rows = shared_memory();
-        numbers = reinterpret_cast<float*>(rows + queries * row_bytes);
+        numbers = reinterpret_cast<float*>(rows + queries * row_words * 4);
         levels = reinterpret_cast<int*>(numbers + 3 * records);
         greatest = levels + 8 * T::levels;
         const int q = tile.query(thread_index() / owners);
         own_row = q < 0 ? -1 : row_index(shape, q);
     }
 
-    // grad_output lies in the order in which it is the first factor of a matrix product (multiply_tile): [16 queries][half of the channels][lane] of
-    // 16 bytes. Word of channels 2·pair and 2·pair + 1 of a query:
-    static MSDA_DEVICE int row_word(int query, int pair) {
-        return ((query / 16 * 2 + pair % 4 / 2) * 32 + query % 8 * 4 + pair / 4) * 4 + pair % 2 * 2 + query % 16 / 8;
-    }
-    MSDA_DEVICE u32* row_words() const { return reinterpret_cast<u32*>(rows); }
+    // A row of grad_output, its 4-byte words (channels 2n and 2n + 1) in another order: word n stands at 4·(n % 4) + n / 4. So eight neighbouring words
+    // of the row hold eight channels of each lane, and a matrix product (load_tiles, multiply_tile) takes and gives a lane eight neighbouring channels.
+    MSDA_DEVICE u32* word(int query, int n) const { return reinterpret_cast<u32*>(rows) + query * row_words + n % 4 * 4 + n / 4; }
     MSDA_DEVICE Raw<16> row(int query, int lane) const {
         Raw<16> raw;
 #pragma unroll
-        for (int k = 0; k < 4; k++) raw.word[k] = load_shared(row_words() + row_word(query, 4 * lane + k));
+        for (int k = 0; k < 4; k++) raw.word[k] = load_shared(word(query, 4 * lane + k));
         return raw;
     }
 
@@ -91,7 +89,7 @@ struct TilePoints : TileBlock<T> {
             Raw<16> raw{};
             if (q >= 0) raw = load_global<16>(static_cast<const char*>(grad_output) + row_index(shape, q) * row_bytes + i % lanes * 16);
 #pragma unroll
-            for (int k = 0; k < 4; k++) store_shared(row_words() + row_word(i / lanes, i % lanes * 4 + k), raw.word[k]);
+            for (int k = 0; k < 4; k++) store_shared(word(i / lanes, i % lanes * 4 + k), raw.word[k]);
             float g[per_load];
             Number<V>::unpack(raw, g);
             finite = finite && all_finite<per_load>(g);

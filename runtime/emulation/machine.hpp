@@ -27,6 +27,7 @@ enum class Collective : unsigned char {
     ballot,
     minimum,
     maximum,
+    load_tiles,
     multiply_tile,
     barrier
 };

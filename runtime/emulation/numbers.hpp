@@ -89,6 +89,25 @@ struct Bfloats {
 };
 namespace emulation {
 
+// The lanes bring their rows' addresses; each reads what is its own of all four tiles.
+template <bool Turned>
+inline Raw<16> load_tiles(const void* row, Site site) {
+    announce(Access::shared_load, row, 16, site);
+    u64 rows[32];
+    __builtin_memcpy(rows, meet(Collective::load_tiles, reinterpret_cast<u64>(row), site), sizeof rows);
+    const int g = lane() / 4, t = lane() % 4;
+    Raw<16> out;
+    for (int tile = 0; tile < 4; tile++) {
+        u32 pair[2];
+        for (int i = 0; i < 2; i++) {
+            const int r = Turned ? 2 * t + i : g, c = Turned ? g : 2 * t + i;
+            pair[i] = reinterpret_cast<const u16*>(rows[8 * tile + r])[c];
+        }
+        out.word[tile] = pair[0] | pair[1] << 16;
+    }
+    return out;
+}
+
 // The lanes meet three times, eight bytes each: both words of `a` for the lower products, both for the upper ones, and
 // `b`. Products of 16-bit numbers are exact in double, and their sum is but for rounding far below f32's.
 template <class Pair>
@@ -116,6 +135,10 @@ inline void multiply_tiles(float* d, const float* c, const u32* a, const u32* b,
 
 }  // namespace emulation
 
+template <bool Turned>
+MSDA_DEVICE Raw<16> load_tiles(const void* row, emulation::Site site = emulation::Site::here()) {
+    return emulation::load_tiles<Turned>(row, site);
+}
 MSDA_DEVICE void multiply_tile(Halves, float* d, const float* c, const u32* a, const u32* b,
                                emulation::Site site = emulation::Site::here()) {
     emulation::multiply_tiles<Halves>(d, c, a, b, site);
