@@ -36,7 +36,7 @@ struct Cost {
 LAB_EXPORT Cost predicted(int pattern) {
     // >>> predicted
     LAB_TODO;
-    // By head first, then compare with your simulator. {sectors, wavefronts} of pattern 0, 1, …
+    // In your head first, then compare with your simulator. {sectors, wavefronts} of pattern 0, 1, …
     const Cost costs[] = {{0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}};
     return costs[pattern];
     // <<< predicted

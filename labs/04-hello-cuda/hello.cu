@@ -36,7 +36,7 @@ extern "C" __global__ void gather(const float* table, const int* index, float* o
 }
 MSDA_ENTRY(gather)
 
-// sums[w] = the sum of in[32 * w … 32 * w + 31], for each warp w of the grid. No shared memory: lanes exchange registers
+// sums[w] = the sum of in[32 * w … 32 * w + 31], for each warp w of the grid, stored by one lane of it. No shared memory: lanes exchange registers
 // with shuffle_xor(value, mask), which gives each lane the value of lane (own number ^ mask).
 extern "C" __global__ void warp_sums(const float* in, float* sums) {
     // >>> warp_sums

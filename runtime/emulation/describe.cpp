@@ -45,14 +45,23 @@ std::string progress(const Block& block) {
     return all + fmt::format("{} have finished", block.finished);
 }
 
-// Where an address lies with respect to the nearest tensor that begins at or below it.
+// Bytes from an address to the nearest byte of a tensor, 0 inside.
+std::uintptr_t distance(const Extent& extent, const char* address) {
+    const auto at = reinterpret_cast<std::uintptr_t>(address), begin = reinterpret_cast<std::uintptr_t>(extent.begin);
+    if (at < begin) return begin - at;
+    return at - begin <= extent.bytes ? 0 : at - begin - extent.bytes;
+}
+
+// Where an address lies with respect to the nearest tensor.
 std::string position(const Grid& grid, const char* address) {
-    const Extent* below = nullptr;
+    if (reinterpret_cast<std::uintptr_t>(address) < 4096) return "a null pointer";
+    const Extent* nearest = nullptr;
     for (const Extent& extent : *grid.extents)
-        if (extent.begin <= address && (below == nullptr || extent.begin > below->begin)) below = &extent;
-    if (below == nullptr) return "below every tensor";
-    return fmt::format("at byte {} of {}, which has {} {}", address - below->begin, below->name, below->bytes,
-                       below->writable ? "bytes" : "read-only bytes");
+        if (nearest == nullptr || distance(extent, address) < distance(*nearest, address)) nearest = &extent;
+    if (nearest == nullptr) return "there is none";
+    if (address < nearest->begin) return fmt::format("{} bytes before {}", nearest->begin - address, nearest->name);
+    return fmt::format("at byte {} of {}, which has {} {}", address - nearest->begin, nearest->name, nearest->bytes,
+                       nearest->writable ? "bytes" : "read-only bytes");
 }
 
 }  // namespace

@@ -27,10 +27,12 @@ void require(bool holds, const std::string& otherwise) {
     if (!holds) throw Failed(otherwise);
 }
 
+std::string number_text(double number) { return std::isnan(number) ? "nan" : fmt::format("{:.9g}", number); }
+
 void expect_near(const std::string& what, double got, double expected, double tolerance) {
     const bool same = std::isnan(expected) ? std::isnan(got) : got == expected;
     if (!same && !(std::fabs(got - expected) <= tolerance))
-        throw Failed(fmt::format("{}: expected {:.9g}, got {:.9g}", what, expected, got));
+        throw Failed(fmt::format("{}: expected {}, got {}", what, number_text(expected), number_text(got)));
 }
 
 }  // namespace msda::lab

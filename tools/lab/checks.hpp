@@ -28,7 +28,7 @@ class Skipped : public std::runtime_error {
 // What a check works with.
 struct Attempt {
     const StudentModule& student;
-    const std::string& source;             // the composed text
+    const std::string& source;              // the composed text
     const std::vector<std::string>& flags;  // it was compiled with
     std::string folder;                     // where the composed files lie
     std::string lab_folder, common_folder;  // of the lab, and of the headers that labs include
@@ -42,6 +42,9 @@ Check find_check(std::string_view name);
 
 // Throws Failed with this text unless `holds`.
 void require(bool holds, const std::string& otherwise);
+
+// A number as messages show it; a NaN has no sign there.
+std::string number_text(double number);
 
 // Throws Failed unless |got − expected| ≤ tolerance, or both are the same infinity or NaN. `what` names the place.
 void expect_near(const std::string& what, double got, double expected, double tolerance);

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <map>
 #include <memory>
+#include <set>
 
 #include "msda/error.hpp"
 #include "tools/lab/checks.hpp"
@@ -47,12 +48,16 @@ class Chooser {
         if (name.find('/') != std::string::npos) return from_other_lab(name);
         if (how_.solution) return at(own_.solution, name, lab_);
         const bool known = own_.solution.contains(name);
-        if (name == lab_.stages[stage].section || !known || !is_stage(name)) return learners(name);
+        if (name == lab_.stages[stage].section || !is_stage(name)) return learners(name);
         bool earlier = false;
         for (std::size_t i = 0; i < lab_.stages.size(); i++) {
             if (lab_.stages[i].section != name) continue;
             if (verdicts[i].state == State::passed) return learners(name);
             earlier = earlier || i < stage;
+        }
+        if (!known) {
+            if (earlier && how_.only.empty() && learners(name).attempted()) unhelped_.insert(name);
+            return learners(name);
         }
         if (earlier && how_.only.empty()) stood_in_[name] = learners(name).attempted();
         return at(own_.solution, name, lab_);
@@ -64,14 +69,21 @@ class Chooser {
         return how_.solution ? at(own_.solution, name, lab_) : learners(name);
     }
 
-    // Adds the sentence on this lab's own sections that the solution stood in for.
-    void finish() {
+    // Adds the sentences on this lab's own sections that the solution stood in for, or could not.
+    void finish(const std::vector<Verdict>& verdicts) {
         std::string list;
         for (const auto& [name, attempted] : stood_in_)
             list += fmt::format("{}{} ({})", list.empty() ? "" : ", ", name,
                                 attempted ? "does not pass" : "is not written");
         if (!list.empty())
             say(fmt::format("In later stages the reference solution stood in for these parts of yours: {}.", list));
+        // Later failures may come from these alone; where nothing else fails there is nothing to say.
+        const auto fails = [](const Verdict& verdict) { return verdict.state == State::failed && verdict.compiles; };
+        if (!unhelped_.empty() && std::count_if(verdicts.begin(), verdicts.end(), fails) > 1)
+            say(
+                fmt::format("No solution is there to stand in, so later stages used these parts of yours, which do not "
+                            "pass: {}. Mend them first.",
+                            fmt::join(unhelped_, ", ")));
     }
 
   private:
@@ -116,6 +128,7 @@ class Chooser {
     std::vector<std::string>& stand_ins_;
     Texts own_;
     std::map<std::string, bool> stood_in_;  // section, and whether the learner has attempted it
+    std::set<std::string> unhelped_;        // sections that do not pass and that no solution can stand in for
 };
 
 // The composed files of one stage, in a directory of their own, and the module built from them.
@@ -171,12 +184,12 @@ std::vector<Verdict> examine(const Lab& lab, const Examination& how, Progress& p
         } catch (const Error& error) {
             if (error.code() != Code::compile_failed) throw;
             built.reset();
-            verdicts[i] = {State::failed, "does not compile", error.log(), {}};
+            verdicts[i] = {State::failed, "does not compile", error.log(), {}, false};
         }
         if (verdicts[i].state == State::passed && !how.solution)
             progress.passed(lab.check_name(stage), chooser.learners(stage.section).text);
     }
-    chooser.finish();
+    chooser.finish(verdicts);
     return verdicts;
 }
 

@@ -20,6 +20,7 @@ struct Verdict {
     std::string message;             // of a failure or a skip: one sentence
     std::string log;                 // the compiler's messages, where it did not compile
     std::vector<std::string> notes;  // figures that the check measured
+    bool compiles = true;            // false: the message says so, and the log why
 };
 
 // How to examine.
@@ -36,8 +37,8 @@ struct Examination {
 std::vector<Verdict> examine(const Lab& lab, const Examination& how, Progress& progress,
                              std::vector<std::string>& stand_ins);
 
-// The text of a lab's first file with the learner's own sections (the solution's, if `how` says so) and those that it takes
-// from earlier labs.
+// The text of a lab's first file with the learner's own sections (the solution's, if `how` says so) and those that it
+// takes from earlier labs.
 std::string whole_text(const Lab& lab, const Examination& how, const Progress& progress,
                        std::vector<std::string>& stand_ins);
 

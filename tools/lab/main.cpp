@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <iostream>
+#include <utility>
 
 #include "msda/error.hpp"
 #include "tools/cli/table.hpp"
@@ -36,7 +37,8 @@ void print_note(const Stage& stage, std::string note) {
 void print_verdict(const Lab& lab, const Stage& stage, const Verdict& verdict, bool solution, Progress& progress) {
     if (verdict.state == State::failed) {
         std::cout << fmt::format("\n{}: {}\n{}", stage.name, verdict.message, verdict.log);
-        if (!solution) print_hints(stage, progress.failed(lab.check_name(stage)));
+        // What does not compile has no answer yet: it costs no hint.
+        if (!solution && verdict.compiles) print_hints(stage, progress.failed(lab.check_name(stage)));
     }
     if (verdict.state == State::skipped) std::cout << fmt::format("\n{}: skipped: {}\n", stage.name, verdict.message);
     for (const std::string& note : verdict.notes) print_note(stage, note);
@@ -57,8 +59,12 @@ bool check(const Lab& lab, const Examination& how, Progress& progress) {
     if (table.empty())
         throw Error(Code::invalid_argument, fmt::format("labs: lab {} has no stage {}", lab.number, how.only));
     table.print(std::cout);
-    for (std::size_t i = 0; i < verdicts.size(); i++)
-        print_verdict(lab, lab.stages[i], verdicts[i], how.solution, progress);
+    std::string log;  // the compiler's messages come once
+    for (std::size_t i = 0; i < verdicts.size(); i++) {
+        Verdict verdict = verdicts[i];
+        if (!verdict.compiles && std::exchange(log, verdict.log) == verdict.log) verdict.log.clear();
+        print_verdict(lab, lab.stages[i], verdict, how.solution, progress);
+    }
     for (const std::string& sentence : stand_ins) std::cout << '\n' << sentence << '\n';
     return all;
 }

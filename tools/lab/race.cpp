@@ -38,7 +38,7 @@ std::string struct_argument(const void* bytes, std::size_t count) {
 }
 
 void expect_no_race(Attempt& attempt, const std::string& kernel, std::uint32_t blocks, int threads,
-                    std::size_t shared_bytes, const std::vector<std::string>& arguments) {
+                    std::size_t shared_bytes, const std::vector<std::string>& arguments, const std::string& result) {
     const fs::path program = fs::read_symlink("/proc/self/exe").parent_path() / "msda-lab-race";
     if (!fs::exists(program)) {
         attempt.notes.push_back("not run under ThreadSanitizer: this build has no msda-lab-race");
@@ -55,16 +55,16 @@ void expect_no_race(Attempt& attempt, const std::string& kernel, std::uint32_t b
     words.insert(words.end(), arguments.begin(), arguments.end());
     words.emplace_back("--");
     words.insert(words.end(), attempt.flags.begin(), attempt.flags.end());
-    const cli::ProcessResult result = cli::run_process(words);
+    const cli::ProcessResult ran = cli::run_process(words);
     // A kernel that lays out addresses in a way ThreadSanitizer cannot work with.
-    if (result.err.find("FATAL: ThreadSanitizer") != std::string::npos) {
-        attempt.notes.push_back("ThreadSanitizer does not run on this machine: " + result.err.substr(0, 200));
+    if (ran.err.find("FATAL: ThreadSanitizer") != std::string::npos) {
+        attempt.notes.push_back("ThreadSanitizer does not run on this machine: " + ran.err.substr(0, 200));
         return;
     }
-    if (result.status == race_status)
-        throw Failed(fmt::format("{} gives the right result, but ThreadSanitizer sees a race:\n{}", kernel,
-                                 essence(result.err, attempt.lab_folder)));
-    if (result.status != 0) throw Failed(fmt::format("{} under ThreadSanitizer: {}", kernel, result.err));
+    if (ran.status == race_status)
+        throw Failed(fmt::format("{}: {}; ThreadSanitizer sees a race:\n{}", kernel, result,
+                                 essence(ran.err, attempt.lab_folder)));
+    if (ran.status != 0) throw Failed(fmt::format("{} under ThreadSanitizer: {}", kernel, ran.err));
 }
 
 }  // namespace msda::lab

@@ -82,8 +82,9 @@ enum Type : int { f32_value = 0, f16_value = 1, bf16_value = 2, f64_value = 3 };
 enum Wanted : int { automatic = 0, native = 1, f32_sums = 2, deterministic = 3 };
 enum Sums : int { refused = 0, own_type = 1, scratch = 2 };
 
-// How grad_value is summed for a value of type `value` on a GPU of this capability: in its own type, in an f32 scratch
-// that is rounded once at the end, or not at all, because the hardware lacks what was asked for.
+// How grad_value is summed for a value of type `value` on a GPU of this capability: in its own type, in f32 and rounded
+// once at the end (`scratch`, also where an owner keeps the f32 sum in registers), or not at all, because the hardware
+// lacks what was asked for.
 LAB_EXPORT int accumulator(int value, int wanted, int capability) {
     // >>> accumulator
     if (value == f32_value || value == f64_value) return own_type;

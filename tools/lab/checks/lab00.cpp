@@ -36,6 +36,10 @@ void dense_reads(Attempt& attempt) {
     const long long expected = 300LL * 16700 * 256, got = f(300, 16700, 256);
     require(got == expected,
             fmt::format("300 queries, 16700 pixels, 256 channels: expected {}, got {}", expected, got));
+    const long long many = 22223LL * 22223 * 256, got_many = f(22223, 22223, 256);
+    require(got_many == many,
+            fmt::format("22223 queries and pixels, 256 channels: expected {}, got {}; an int ends at 2147483647", many,
+                        got_many));
     require(f(7, 5, 3) == 105, fmt::format("7 queries, 5 pixels, 3 channels: expected 105, got {}", f(7, 5, 3)));
 }
 

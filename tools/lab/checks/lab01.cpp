@@ -1,6 +1,7 @@
 // Lab 01: the definition of the operator.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -58,6 +59,13 @@ void bilinear(Attempt& attempt) {
                 expect_near(
                     fmt::format("map of {} rows and {} columns: (x, y) = ({}, {})", map.height, map.width, x, y),
                     f(map.first(), map.height, map.width, map.stride, x, y), map.at(x, y), 1e-5);
+    // x_im is exactly −1 or W, and so for y: no corner has a weight, and infinities show whether one was read.
+    Map everywhere(4, 4, 1);
+    std::fill(everywhere.values.begin(), everywhere.values.end(), infinity);
+    for (const float edge : {-0.125F, 1.125F})
+        for (const auto& [x, y] : {std::pair{edge, 0.5F}, {0.5F, edge}, {edge, edge}})
+            expect_near(fmt::format("map of 4 rows and 4 columns, all infinite: (x, y) = ({}, {})", x, y),
+                        f(everywhere.first(), 4, 4, 1, x, y), 0, 0);
     // All but the four corners infinite.
     Map map(4, 6, 1);
     const double expected = map.at(0.5F, 0.5F);

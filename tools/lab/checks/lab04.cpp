@@ -128,6 +128,9 @@ void warp_sums(Attempt& attempt) {
     const auto loads = counts.of(Access::global_load);
     require(loads.requests == 16,
             fmt::format("expected one load a warp, 16 in all, got {}; the rest should be shuffles", loads.requests));
+    const auto stores = counts.of(Access::global_store);
+    require(stores.lanes == 16,
+            fmt::format("expected one lane of each warp to store, 16 in all, got {} lanes", stores.lanes));
 }
 
 }  // namespace

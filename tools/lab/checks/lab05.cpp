@@ -32,10 +32,10 @@ Place place_of(float x, float y, int height, int width) {
     return place;
 }
 
-const std::vector<float> coordinates = {0.5F,         0.3F,   0.71F, 0,     1,
-                                        -0.05F,       1.05F,  0.04F, 0.99F, -0.6F,
-                                        1.6F,         -1e30F, 1e30F, 0.1F,  std::numeric_limits<float>::infinity(),
-                                        std::nanf("")};
+const std::vector<float> coordinates = {0.5F,    0.3F,   0.71F,        0,     1,
+                                        -0.05F,  1.05F,  0.04F,        0.99F, -0.6F,
+                                        1.6F,    -1e30F, 1e30F,        0.1F,  std::numeric_limits<float>::infinity(),
+                                        -0.125F, 1.125F, std::nanf("")};  // ±: exactly −1 and 4 on a map of 4
 
 void place(Attempt& attempt) {
     const auto f = attempt.student.function<Place(float, float, int, int)>("place");
