@@ -87,7 +87,7 @@ struct FusedQuery {
                 sum[axis + 2] += d[axis] == A(0) ? A(0) : d[axis] * given * share;
                 d[axis] = d[axis] == A(0) ? A(0) : d[axis] * (reference[axis + 2] * share);
             } else {
-                d[axis] = quotient(d[axis], axis == 0 ? shape.width(l) : shape.height(l));
+                d[axis] = Points::over_extent(shape, l, d[axis], axis);
             }
         }
         store_pair<Offset, T::alignment>(static_cast<char*>(grad_offsets) + at * static_cast<i64>(sizeof(Offset)), d[0], d[1]);
@@ -98,7 +98,7 @@ struct FusedQuery {
         constexpr bool own_level = T::reference != reference_pillars && T::reference_levels > 1;
         const int from = own_level ? T::first_point(i) : 0, count = own_level ? T::points_of(i) : T::points;
         A reference[Points::components], sum[4] = {0, 0, 0, 0};
-        points.load_reference(query, i, reference);
+        points.load_reference(i, reference);
         int head = lane / count, p = lane % count;
         while (head < T::heads) {
             const int l = own_level ? i : T::level_of(from + p);
@@ -122,7 +122,7 @@ struct FusedQuery {
 template <class T, class Shape>
 MSDA_DEVICE void write_fused_points(const Shape& shape, const void* offsets, const void* logits, const void* references, void* locations, void* weights) {
     const FusedQuery<T, Shape> query(shape);
-    if (query.there()) query.write_points({offsets, logits, references, {}}, locations, weights);
+    if (query.there()) query.write_points({offsets, logits, references, query.query}, locations, weights);
 }
 
 // `grad_references` may be null: the references do not train.
@@ -134,7 +134,7 @@ MSDA_DEVICE void write_fused_gradients(const Shape& shape, const void* offsets, 
     if constexpr (T::softmax && T::grad_weight) query.write_logits(weights, grad_weights, grad_logits);
     if constexpr (T::reference != no_reference && T::grad_location) {
         using Points = typename FusedQuery<T, Shape>::Points;
-        const Points points = {offsets, nullptr, references, {}};
+        const Points points(offsets, nullptr, references, query.query);
 #pragma unroll 1
         for (int i = 0; i < Points::references_a_query; i++) query.write_reference(i, points, grad_locations, grad_offsets, grad_references);
     }

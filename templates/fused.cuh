@@ -11,10 +11,22 @@ constexpr int no_reference = 0, reference_points = 1, reference_boxes = 2, refer
 // a / b, rounded as a division is, for a divisor whose reciprocal is at hand: one product and two fused multiply-adds (Brisebarre, Muller and Raina,
 // "Accelerating correctly rounded floating-point division when the divisor is known in advance", 2004). Infinity stays infinity.
 template <class A>
-MSDA_DEVICE A quotient(A a, int b) {
-    const A divisor = static_cast<A>(b), reciprocal = A(1) / divisor, q = a * reciprocal;
-    const A rest = fused_multiply_add(-q, divisor, a);
+MSDA_DEVICE A quotient(A a, int b, A reciprocal) {
+    const A q = a * reciprocal, rest = fused_multiply_add(-q, static_cast<A>(b), a);
     return rest == rest ? fused_multiply_add(rest, reciprocal, q) : q;
+}
+
+// 1 / size(l), rounded once. Where sizes are constants (the shape of an exact kernel has no members) each level's reciprocal is one too, and l chooses.
+template <class A, class T, class Shape, class Size>
+MSDA_DEVICE A reciprocal_of(const Shape&, int l, Size size) {
+    if constexpr (__is_empty(Shape) && T::levels <= 8) {
+        A out = A(1) / static_cast<A>(size(0));
+#pragma unroll
+        for (int k = 1; k < T::levels; k++) out = l == k ? A(1) / static_cast<A>(size(k)) : out;
+        return out;
+    } else {
+        return A(1) / static_cast<A>(size(l));
+    }
 }
 
 // The lanes that share a row: `Width` adjacent ones, and `Parts` such groups `Apart` lanes from each other. All 32 lanes of a warp take part.
@@ -45,10 +57,10 @@ template <class A>
 struct Softmax {
     A greatest = 0, inverse = 1;  // greatest logit; 1 / Σ e^(logit − greatest)
 
-    MSDA_DEVICE A weight(A logit) const { return exp_of(logit - greatest) * inverse; }
+    MSDA_DEVICE A weight(A logit) const { return decay_of(logit - greatest) * inverse; }
 };
 
-// Over all points of a row; this lane goes over `first`, `first` + Lanes::count, … Few enough of them stay in registers between the two passes.
+// Over all points of a row, of which this lane goes over `first`, `first` + Lanes::count, … Few enough of them stay in registers between the two passes.
 template <class T, class Lanes>
 MSDA_DEVICE Softmax<typename T::acc_t> softmax_of(const void* logits, i64 row, int first) {
     using A = typename T::acc_t;
@@ -81,9 +93,15 @@ struct FusedPoints {
     static constexpr int references_a_query = T::reference == reference_pillars ? T::pillars : T::reference_levels;
     static constexpr int components = T::reference == reference_boxes ? 4 : 2;
 
-    const void *offsets, *logits, *references;  // locations and weights, where they are not fused
+    const void *offsets, *logits;  // locations and weights, where they are not fused
+    const char* references;        // the query's
     Softmax<A> softmax;
 
+    // For the rows of one query, counted over (image, query).
+    MSDA_DEVICE FusedPoints(const void* o, const void* l, const void* r, i64 query)
+        : offsets(o), logits(l), references(static_cast<const char*>(r) + query * (references_a_query * components * static_cast<int>(sizeof(Location)))) {}
+
+    // Comes before the points of a row are read; this lane goes over points `first`, `first` + Lanes::count, …
     template <class Lanes>
     MSDA_DEVICE void start(i64 row, int first) {
         if constexpr (T::softmax) softmax = softmax_of<T, Lanes>(logits, row, first);
@@ -94,9 +112,9 @@ struct FusedPoints {
         if constexpr (T::reference == reference_pillars) return (p - T::first_point(l)) % T::pillars;
         else return T::reference_levels == 1 ? 0 : l;
     }
-    // Reference i of a query, counted over (image, query): x, y and, of a box, width and height.
-    MSDA_DEVICE void load_reference(i64 query, int i, A* out) const {
-        const char* at = static_cast<const char*>(references) + (query * references_a_query + i) * components * static_cast<i64>(sizeof(Location));
+    // Reference i: x, y and, of a box, width and height.
+    MSDA_DEVICE void load_reference(int i, A* out) const {
+        const char* at = references + static_cast<i64>(i) * (components * static_cast<int>(sizeof(Location)));
 #pragma unroll
         for (int k = 0; k < components; k += 2) {
             typename AccumulatorOf<Location>::type pair[2];
@@ -107,23 +125,30 @@ struct FusedPoints {
     }
     // ref + off / extent, and of boxes ref + ((off / P) · size) · 0.5.
     template <class Shape>
-    MSDA_DEVICE void place(const Shape& shape, i64 query, int p, int l, ReadPoint<A>& point) const {
+    MSDA_DEVICE void place(const Shape& shape, int p, int l, ReadPoint<A>& point) const {
         A r[components];
-        load_reference(query, reference_of(p, l), r);
+        load_reference(reference_of(p, l), r);
         if constexpr (T::reference == reference_boxes) {
-            point.x = fused_multiply_add(quotient(point.x, T::points_of(l)) * r[2], A(0.5), r[0]);
-            point.y = fused_multiply_add(quotient(point.y, T::points_of(l)) * r[3], A(0.5), r[1]);
+            const A share = reciprocal_of<A, T>(shape, l, T::points_of);
+            point.x = fused_multiply_add(quotient(point.x, T::points_of(l), share) * r[2], A(0.5), r[0]);
+            point.y = fused_multiply_add(quotient(point.y, T::points_of(l), share) * r[3], A(0.5), r[1]);
         } else {
-            point.x = r[0] + quotient(point.x, shape.width(l));
-            point.y = r[1] + quotient(point.y, shape.height(l));
+            point.x = r[0] + over_extent(shape, l, point.x, 0);
+            point.y = r[1] + over_extent(shape, l, point.y, 1);
         }
+    }
+    // v / W or v / H.
+    template <class Shape>
+    static MSDA_DEVICE A over_extent(const Shape& shape, int l, A v, int axis) {
+        const auto extent = [&](int k) { return axis == 0 ? shape.width(k) : shape.height(k); };
+        return quotient(v, extent(l), reciprocal_of<A, T>(shape, l, extent));
     }
 
     template <class Shape>
     MSDA_DEVICE ReadPoint<A> read(const Shape& shape, i64 row, int p, int l, bool there) const {
         const int own = there ? p : T::points - 1;  // on level l too, the last
         ReadPoint<A> point = read_point<T, A>(offsets, logits, row, own, true);
-        if constexpr (T::reference != no_reference) place(shape, row / T::heads, own, l, point);
+        if constexpr (T::reference != no_reference) place(shape, own, l, point);
         if constexpr (T::softmax) point.weight = softmax.weight(point.weight);
         if (!there) point.weight = 0;
         return point;
