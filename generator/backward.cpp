@@ -206,7 +206,7 @@ Scratch backward_scratch(const Problem& p, const Config& c) {
     return s;
 }
 
-// Mirrors the layout of SortedBackward in templates/backward_sorted.cuh.
+// Mirrors the layout of SortedPoints (templates/sorted_points.cuh).
 std::int64_t sorted_shared_bytes(const Problem& p, const Config& c) {
     const std::int64_t queries = queries_a_block(c);
     const std::int64_t row = p.head_dim * static_cast<std::int64_t>(bytes_of(p.value));
