@@ -42,7 +42,7 @@ std::int64_t integer(std::string_view text, std::string_view what) {
     std::int64_t value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc{} || end != text.data() + text.size() || text.empty())
-        throw Error(Code::invalid_problem, fmt::format("{}: expected an integer, got '{}'", what, text));
+        throw Error(Code::invalid_problem, fmt::format("{}: expected an integer, got '{:.64}'", what, text));
     return value;
 }
 
@@ -51,7 +51,7 @@ Level parse_level(std::string_view text) {
     const std::size_t at = text.find('@');
     if (x == std::string_view::npos)
         throw Error(Code::invalid_problem,
-                    fmt::format("level: expected HEIGHTxWIDTH or HEIGHTxWIDTH@START, got '{}'", text));
+                    fmt::format("level: expected HEIGHTxWIDTH or HEIGHTxWIDTH@START, got '{:.64}'", text));
     Level level;
     level.height = integer(text.substr(0, x), "height of a level");
     level.width = integer(text.substr(x + 1, at == std::string_view::npos ? at : at - x - 1), "width of a level");
@@ -68,8 +68,9 @@ Gradients parse_gradients(std::string_view text) {
                        : word == "weight"   ? &g.weight
                                             : nullptr;
         if (wanted == nullptr || *wanted)
-            throw Error(Code::invalid_problem,
-                        fmt::format("gradients: expected value, location, weight, each once, or none, got '{}'", word));
+            throw Error(
+                Code::invalid_problem,
+                fmt::format("gradients: expected value, location, weight, each once, or none, got '{:.64}'", word));
         *wanted = true;
     }
     return g;
@@ -83,10 +84,10 @@ class Words {
         for (const std::string_view word : split(text, ' ')) {
             const std::size_t equals = word.find('=');
             if (equals == std::string_view::npos)
-                throw Error(Code::invalid_problem, fmt::format("problem text: expected key=value, got '{}'", word));
+                throw Error(Code::invalid_problem, fmt::format("problem text: expected key=value, got '{:.64}'", word));
             if (!words_.emplace(word.substr(0, equals), word.substr(equals + 1)).second)
                 throw Error(Code::invalid_problem,
-                            fmt::format("problem text: '{}' stands twice", word.substr(0, equals)));
+                            fmt::format("problem text: '{:.64}' stands twice", word.substr(0, equals)));
         }
     }
     std::string_view take(std::string_view key) {
@@ -101,11 +102,12 @@ class Words {
         const std::string_view text = take(key);
         if (text == "1" || text == "true") return true;
         if (text == "0" || text == "false") return false;
-        throw Error(Code::invalid_problem, fmt::format("{}: expected 0, 1, true or false, got '{}'", key, text));
+        throw Error(Code::invalid_problem, fmt::format("{}: expected 0, 1, true or false, got '{:.64}'", key, text));
     }
     void finish() const {
         if (!words_.empty())
-            throw Error(Code::invalid_problem, fmt::format("problem text: unknown key '{}'", words_.begin()->first));
+            throw Error(Code::invalid_problem,
+                        fmt::format("problem text: unknown key '{:.64}'", words_.begin()->first));
     }
 
   private:

@@ -51,12 +51,12 @@ Config parse_config(std::string_view text) {
         const std::string_view key = word.substr(0, equals);
         const auto* field = std::ranges::find(fields, key, &ConfigField::name);
         if (field == fields.end() || equals == std::string_view::npos)
-            throw Error(Code::invalid_argument, fmt::format("config: unknown field '{}'", word));
+            throw Error(Code::invalid_argument, fmt::format("config: unknown field '{:.64}'", word));
         const std::string_view number = word.substr(equals + 1);
         const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), config.*field->member);
         if (error != std::errc{} || end != number.data() + number.size())
             throw Error(Code::invalid_argument,
-                        fmt::format("config field {}: expected an integer, got '{}'", key, number));
+                        fmt::format("config field {}: expected an integer, got '{:.64}'", key, number));
         bool& stands = seen[static_cast<std::size_t>(field - fields.begin())];
         if (stands) throw Error(Code::invalid_argument, fmt::format("config: field '{}' stands twice", key));
         stands = true;

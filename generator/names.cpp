@@ -66,7 +66,7 @@ T parse_name(std::string_view text) {
     for (std::size_t i = 0; i < words.size(); i++)
         if (words[i] == text) return static_cast<T>(i);
     throw Error(Code::invalid_problem,
-                fmt::format("unknown {} '{}': expected one of {}", Names<T>::what, text, fmt::join(words, ", ")));
+                fmt::format("unknown {} '{:.64}': expected one of {}", Names<T>::what, text, fmt::join(words, ", ")));
 }
 template Pass parse_name<Pass>(std::string_view);
 template Type parse_name<Type>(std::string_view);

@@ -71,8 +71,8 @@ void normalise_points(Problem& p) {
     std::int64_t total = 0;
     for (const std::int64_t points : p.points) {
         require_at_least(1, points, "points of a level");
+        if (points > 65536 - total) refuse("points: expected at most 65536 over all levels, got more");
         total += points;
-        if (total > 65536) refuse("points: expected at most 65536 over all levels, got more");
     }
 }
 
@@ -175,8 +175,9 @@ Sizes sizes(const Problem& p) {
         s.value = p.head_dim;
         for (const auto& [steps, stride] :
              {std::pair{p.batch - 1, image}, {p.pixels - 1, pixel}, {p.heads - 1, head}}) {
-            s.value += count({steps, stride}, "value");
-            if (s.value > largest_count) refuse("value: more than 2^62 elements");
+            const std::int64_t further = count({steps, stride}, "value");
+            if (further > largest_count - s.value) refuse("value: more than 2^62 elements");
+            s.value += further;
         }
     }
     s.weights = count({p.batch, p.queries, p.heads, points}, "weights");

@@ -119,6 +119,7 @@ void write_file(const fs::path& path, std::string_view descr, std::span<const in
 }  // namespace
 
 int64_t NpyArray::elements() const {
+    if (std::ranges::find(shape, 0) != shape.end()) return 0;  // the other lengths may be anything then
     int64_t count = 1;
     for (const int64_t n : shape) count *= n;
     return count;

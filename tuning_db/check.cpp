@@ -26,7 +26,7 @@ std::optional<Config> config_by_name(const std::map<std::string, std::int64_t>& 
         bool known = false;
         for (const ConfigField& field : config_fields()) known |= field.name == name;
         if (!known) {
-            why = fmt::format("config field '{}' is not known to this version", name);
+            why = fmt::format("config field '{:.64}' is not known to this version", name);
             return std::nullopt;
         }
     }

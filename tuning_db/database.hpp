@@ -44,7 +44,7 @@ std::string to_text(const Database& database);
 // What parse_database made of a text.
 struct ParsedDatabase {
     Database database;
-    std::vector<std::string> complaints;  // "FILE:LINE: why", one a line that was skipped
+    std::vector<std::string> complaints;  // "FILE:LINE: why" of each line that was skipped; past 100, their number
     int schema = 0;                       // of the text
 };
 

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::string_view format_name = "msda-tuning-database";
 constexpr std::string_view last_line = "]}";
+constexpr std::size_t most_complaints = 100;  // a file of junk has a line every other byte
 
 std::string header_line() {
     return fmt::format(R"({{"database":{{"format":"{}","schema":{}}},"records":[)", format_name, current_schema);
@@ -67,6 +68,7 @@ ParsedDatabase parse_database(std::string_view text, const std::string& name) {
     ParsedDatabase parsed;
     parsed.schema = read_header(text, name);
     bool ended = false;
+    std::size_t skipped = 0;
     for (int number = 2; !text.empty(); number++) {
         std::string_view line = take_line(text);
         if (line.empty()) continue;
@@ -79,9 +81,12 @@ ParsedDatabase parse_database(std::string_view text, const std::string& name) {
             if (line.ends_with(',')) line.remove_suffix(1);
             parsed.database.add(parse_line(line, parsed.schema));
         } catch (const Error& error) {
-            parsed.complaints.push_back(fmt::format("{}:{}: record skipped: {}", name, number, error.what()));
+            if (++skipped <= most_complaints)
+                parsed.complaints.push_back(fmt::format("{}:{}: record skipped: {}", name, number, error.what()));
         }
     }
+    if (skipped > most_complaints)
+        parsed.complaints.push_back(fmt::format("{}: {} more records skipped", name, skipped - most_complaints));
     if (!ended) parsed.complaints.push_back(fmt::format("{}: the end is missing: cut off?", name));
     return parsed;
 }

@@ -2,11 +2,10 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
-#include <cmath>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "msda/error.hpp"
+#include "tuning_db/json_fields.hpp"
 #include "tuning_db/record.hpp"
 #include "tuning_db/schema.hpp"
 
@@ -61,77 +60,15 @@ std::string digest_of(const Json& json) {
     return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
 }
 
-// The parser must not be led into deep recursion by a hostile line, so brackets are counted before it sees any.
-void check_size_and_depth(std::string_view line) {
-    if (line.size() > longest_line) refuse(fmt::format("longer than {} bytes", longest_line));
-    int depth = 0;
-    bool quoted = false;
-    for (std::size_t i = 0; i < line.size(); i++) {
-        const char c = line[i];
-        if (quoted && c == '\\')
-            i++;
-        else if (c == '"')
-            quoted = !quoted;
-        else if (!quoted && (c == '{' || c == '[') && ++depth > deepest)
-            refuse(fmt::format("nested deeper than {}", deepest));
-        else if (!quoted && (c == '}' || c == ']'))
-            depth--;
-    }
-}
-
-// An object whose keys are taken one by one, so that what is missing, unknown or of the wrong kind is named.
-class Fields {
-  public:
-    Fields(const Json& object, std::string name) : object_(object), name_(std::move(name)) {
-        if (!object.is_object()) refuse(fmt::format("{}: expected an object", name_));
-        for (const auto& item : object.items()) left_.insert(item.key());
-    }
-    const Json& take(const std::string& key) {
-        const auto at = object_.find(key);
-        if (at == object_.end()) refuse(fmt::format("{}: '{}' is missing", name_, key));
-        left_.erase(key);
-        return *at;
-    }
-    std::string text(const std::string& key) {
-        const Json& value = take(key);
-        if (!value.is_string()) refuse(fmt::format("{}: '{}' is not a string", name_, key));
-        return value.get<std::string>();
-    }
-    std::int64_t integer(const std::string& key, std::int64_t low, std::int64_t high) {
-        const Json& value = take(key);
-        const bool too_large = value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX;
-        if (!value.is_number_integer() || too_large || value.get<std::int64_t>() < low ||
-            value.get<std::int64_t>() > high)
-            refuse(fmt::format("{}: '{}' is no integer from {} to {}", name_, key, low, high));
-        return value.get<std::int64_t>();
-    }
-    int count(const std::string& key) { return static_cast<int>(integer(key, 0, INT32_MAX)); }
-    double time(const std::string& key, bool zero_allowed = false) {
-        const Json& value = take(key);
-        const double us = value.is_number() ? value.get<double>() : -1;
-        if (!std::isfinite(us) || us < 0 || (us == 0 && !zero_allowed))
-            refuse(fmt::format("{}: '{}' is no positive time", name_, key));
-        return us;
-    }
-    void finish() const {
-        if (!left_.empty()) refuse(fmt::format("{}: unknown key '{}'", name_, *left_.begin()));
-    }
-
-  private:
-    const Json& object_;
-    std::string name_;
-    std::set<std::string> left_;
-};
-
 std::map<std::string, double> times_by_kind(const Json& json, const std::string& name) {
     std::map<std::string, double> times;
-    Fields fields(json, name);
+    JsonFields fields(json, name);
     for (const auto& item : json.items()) times.emplace(item.key(), fields.time(item.key()));
     return times;
 }
 
 Figures parse_figures(const Json& json, const std::string& name) {
-    Fields fields(json, name);
+    JsonFields fields(json, name);
     Figures figures{times_by_kind(fields.take("cold"), name + ".cold"),
                     times_by_kind(fields.take("warm"), name + ".warm")};
     fields.finish();
@@ -139,7 +76,7 @@ Figures parse_figures(const Json& json, const std::string& name) {
 }
 
 SiliconKey parse_silicon(const Json& json) {
-    Fields fields(json, "silicon");
+    JsonFields fields(json, "silicon");
     SiliconKey key{.capability = fields.count("capability"),
                    .sm_count = fields.count("sm_count"),
                    .l2_bytes = fields.integer("l2_bytes", 0, INT64_MAX),
@@ -150,14 +87,14 @@ SiliconKey parse_silicon(const Json& json) {
 }
 
 std::map<std::string, std::int64_t> parse_config_table(const Json& json) {
-    Fields fields(json, "config");
+    JsonFields fields(json, "config");
     std::map<std::string, std::int64_t> table;
     for (const auto& item : json.items()) table.emplace(item.key(), fields.integer(item.key(), INT64_MIN, INT64_MAX));
     return table;
 }
 
 Record parse_record(const Json& json) {
-    Fields fields(json, "record");
+    JsonFields fields(json, "record");
     Record r;
     r.problem = fields.text("problem");
     r.silicon = parse_silicon(fields.take("silicon"));
@@ -170,7 +107,7 @@ Record parse_record(const Json& json) {
     r.samples = fields.integer("samples", 0, INT64_MAX);
     r.policy = fields.count("policy");
     r.candidates = fields.count("candidates");
-    Fields clocks(fields.take("clocks"), "clocks");
+    JsonFields clocks(fields.take("clocks"), "clocks");
     r.sm_mhz = clocks.count("sm_mhz");
     r.memory_mhz = clocks.count("memory_mhz");
     clocks.finish();
@@ -195,7 +132,7 @@ std::string to_line(const Record& record) {
 }
 
 Record parse_line(std::string_view line, int schema) {
-    check_size_and_depth(line);
+    check_json_limits(line, longest_line, deepest);
     Json json = Json::parse(line, nullptr, false);
     if (json.is_discarded()) refuse("not valid JSON");
     if (!json.is_object()) refuse("not a JSON object");

@@ -6,21 +6,49 @@
 #include <nlohmann/json.hpp>
 
 #include "msda/error.hpp"
+#include "tuning_db/json_fields.hpp"
 
 namespace msda {
 namespace {
 
 using Json = nlohmann::json;
 
+constexpr int deepest = 6;  // a manifest needs 4
+
 Json place(const PackFile::Entry& entry) {
     return {{"offset", entry.offset}, {"bytes", entry.bytes}, {"digest", entry.digest}};
 }
 
-PackFile::Entry parse_place(const Json& json) {
+PackFile::Entry parse_place(JsonFields& fields) {
     PackFile::Entry entry;
-    entry.offset = json.at("offset").get<std::size_t>();
-    entry.bytes = json.at("bytes").get<std::size_t>();
-    entry.digest = json.at("digest").get<std::string>();
+    entry.offset = static_cast<std::size_t>(fields.integer("offset", 0, INT64_MAX));
+    entry.bytes = static_cast<std::size_t>(fields.integer("bytes", 0, INT64_MAX));
+    entry.digest = fields.text("digest");
+    return entry;
+}
+
+std::vector<std::string> parse_names(const Json& json) {
+    std::vector<std::string> names;
+    if (!json.is_array()) throw Error(Code::bad_file, "kernels: 'kernels' is no list");
+    for (const Json& name : json) {
+        if (!name.is_string()) throw Error(Code::bad_file, "kernels: a name is not a string");
+        names.push_back(name.get<std::string>());
+    }
+    return names;
+}
+
+PackFile::Entry parse_kernels(const Json& json) {
+    JsonFields fields(json, "kernels");
+    PackFile::Entry entry = parse_place(fields);
+    PackedKernels& k = entry.kernels;
+    k.source_digest = fields.text("source_digest");
+    k.capability = fields.count("capability");
+    k.problem = fields.text("problem");
+    k.config = fields.text("config");
+    k.kernels = parse_names(fields.take("kernels"));
+    k.binary.target.format = fields.text("format") == "ptx" ? Target::Format::ptx : Target::Format::cubin;
+    k.binary.target.capability = fields.count("target");
+    k.binary.target.suffix = fields.text("suffix");
     return entry;
 }
 
@@ -46,25 +74,19 @@ std::string to_json(const PackManifest& manifest) {
 }
 
 PackManifest parse_manifest(std::string_view text) try {
-    const Json json = Json::parse(text);
+    check_json_limits(text, text.size(), deepest);
+    const Json json = Json::parse(text, nullptr, false);
+    if (json.is_discarded()) throw Error(Code::bad_file, "not valid JSON");
+    JsonFields fields(json, "pack");
     PackManifest manifest;
-    manifest.generator = json.at("generator").get<std::string>();
-    manifest.database = parse_place(json.at("database"));
-    for (const Json& one : json.at("kernels")) {
-        PackFile::Entry entry = parse_place(one);
-        entry.kernels.source_digest = one.at("source_digest").get<std::string>();
-        entry.kernels.capability = one.at("capability").get<int>();
-        entry.kernels.problem = one.at("problem").get<std::string>();
-        entry.kernels.config = one.at("config").get<std::string>();
-        entry.kernels.kernels = one.at("kernels").get<std::vector<std::string>>();
-        Target& target = entry.kernels.binary.target;
-        target.format = one.at("format") == "ptx" ? Target::Format::ptx : Target::Format::cubin;
-        target.capability = one.at("target").get<int>();
-        target.suffix = one.at("suffix").get<std::string>();
-        manifest.kernels.push_back(std::move(entry));
-    }
+    manifest.generator = fields.text("generator");
+    JsonFields database(fields.take("database"), "database");
+    manifest.database = parse_place(database);
+    const Json& kernels = fields.take("kernels");
+    if (!kernels.is_array()) throw Error(Code::bad_file, "pack: 'kernels' is no list");
+    for (const Json& one : kernels) manifest.kernels.push_back(parse_kernels(one));
     return manifest;
-} catch (const Json::exception& error) {
+} catch (const Error& error) {
     throw Error(Code::bad_file, fmt::format("manifest: {}", error.what()));
 }
 

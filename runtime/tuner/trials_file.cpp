@@ -8,6 +8,7 @@
 
 #include "msda/error.hpp"
 #include "runtime/digest.hpp"
+#include "tuning_db/json_fields.hpp"
 
 namespace msda {
 namespace {
@@ -15,6 +16,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::int64_t largest_file = std::int64_t{64} << 20;
+constexpr int deepest = 6;  // a set needs 4
 
 Json to_json(const Trial& trial) {
     return {{"config", canonical(trial.config)}, {"fate", name(trial.fate)}, {"why", trial.why},
@@ -28,27 +30,39 @@ Fate parse_fate(const std::string& text) {
     throw Error(Code::bad_file, fmt::format("unknown fate '{}'", text));
 }
 
+std::map<std::string, double> parse_times(const Json& json, const std::string& name) {
+    std::map<std::string, double> times;
+    JsonFields fields(json, name);
+    for (const auto& item : json.items()) times.emplace(item.key(), fields.time(item.key(), true));
+    return times;
+}
+
 Trial parse_trial(const Json& json) {
-    Trial trial{parse_config(json.at("config").get<std::string>()),
-                parse_fate(json.at("fate").get<std::string>()),
-                json.at("why").get<std::string>(),
-                json.at("samples").get<std::int64_t>(),
-                json.at("time_us").get<double>(),
-                {}};
-    trial.figures.cold = json.at("cold").get<std::map<std::string, double>>();
-    trial.figures.warm = json.at("warm").get<std::map<std::string, double>>();
+    JsonFields fields(json, "trial");
+    Trial trial;
+    trial.config = parse_config(fields.text("config"));
+    trial.fate = parse_fate(fields.text("fate"));
+    trial.why = fields.text("why");
+    trial.samples = fields.integer("samples", 0, INT64_MAX);
+    trial.time_us = fields.time("time_us", true);
+    trial.figures.cold = parse_times(fields.take("cold"), "cold");
+    trial.figures.warm = parse_times(fields.take("warm"), "warm");
     return trial;
 }
 
 TrialSet parse_set(const std::string& text) {
-    const Json json = Json::parse(text);
-    const Json& silicon = json.at("silicon");
-    TrialSet set{json.at("problem").get<std::string>(),
-                 {silicon.at("capability").get<int>(), silicon.at("sm_count").get<int>(),
-                  silicon.at("l2_bytes").get<std::int64_t>(), silicon.at("bus_width").get<int>(),
-                  silicon.at("partition").get<std::string>()},
+    check_json_limits(text, text.size(), deepest);
+    const Json json = Json::parse(text, nullptr, false);
+    if (json.is_discarded()) throw Error(Code::bad_file, "not valid JSON");
+    JsonFields fields(json, "trials");
+    JsonFields silicon(fields.take("silicon"), "silicon");
+    TrialSet set{fields.text("problem"),
+                 {silicon.count("capability"), silicon.count("sm_count"), silicon.integer("l2_bytes", 0, INT64_MAX),
+                  silicon.count("bus_width"), silicon.text("partition")},
                  {}};
-    for (const Json& trial : json.at("trials")) set.trials.push_back(parse_trial(trial));
+    const Json& trials = fields.take("trials");
+    if (!trials.is_array()) throw Error(Code::bad_file, "trials: 'trials' is no list");
+    for (const Json& trial : trials) set.trials.push_back(parse_trial(trial));
     return set;
 }
 

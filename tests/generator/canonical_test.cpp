@@ -117,6 +117,18 @@ TEST_CASE("malformed texts are refused with the word that is wrong") {
           "problem text: expected at most 1 MiB");
 }
 
+TEST_CASE("a long word is quoted up to 64 characters") {
+    const std::string word(100'000, 'x');
+    for (const std::string& text : {word, "batch=" + word, word + "=1", "batch=1 " + word + "=2"}) {
+        const std::string said = error_of([&] { parse_problem(text); }).second;
+        CHECK(said.size() < 200);
+    }
+    CHECK(message_of("value=f16", "value=" + word).size() < 200);
+    CHECK(message_of("batch=2", "batch=2 " + word + "=3").size() < 200);
+    CHECK(error_of([&] { parse_config(word); }).second.size() < 200);
+    CHECK(error_of([&] { parse_config("heads=" + word); }).second.size() < 200);
+}
+
 TEST_CASE("20000 damaged texts: a problem that reads back, or an Error, and nothing else") {
     draw::Urn urn(2);
     int refused = 0;

@@ -97,6 +97,10 @@ TEST_CASE("refused: points (lesson 1: L of the locations is not L of the levels)
         {[](Problem& p) { p.points[2] = 0; }, "points of a level: expected at least 1, got 0"},
         {[](Problem& p) { p.points = {-1}; }, "points of a level: expected at least 1, got -1"},
         {[](Problem& p) { p.points = {20000}; }, "points: expected at most 65536 over all levels, got more"},
+        {[](Problem& p) {
+             p.points = {1, INT64_MAX, 1, 1};  // a sum would overflow
+         },
+         "points: expected at most 65536 over all levels, got more"},
     });
 }
 
@@ -179,6 +183,11 @@ TEST_CASE("refused: counts past 2^62, with no overflow on the way") {
          "value: more than 2^62 elements"},
         {[](Problem& p) {
              p.value_strides = {huge, 1, huge / 4};
+         },
+         "value: more than 2^62 elements"},
+        {[](Problem& p) {  // 2^62 exactly, and 2^62 more
+             p.batch = 2, p.head_dim = 1, p.heads = 2;
+             p.value_strides = {2 * huge - p.pixels, 1, 2 * huge};
          },
          "value: more than 2^62 elements"},
     });

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "msda/error.hpp"
+#include "runtime/digest.hpp"
 #include "runtime/pack/packs.hpp"
 #include "tests/tuning_db/example.hpp"
 
@@ -48,6 +49,14 @@ struct Sink {
     std::vector<std::string> messages;
     Warnings warnings{[this](const std::string& message) { messages.push_back(message); }};
 };
+
+// A pack with that manifest, which fits its digest, and no parts.
+std::string with_manifest(const std::string& manifest) {
+    std::string bytes = "MSDAPACK" + std::string("\1\0\0\0\0\0\0\0", 8);
+    for (int shift = 0; shift < 64; shift += 8) bytes += static_cast<char>(manifest.size() >> shift & 0xff);
+    for (const std::uint8_t byte : digest_of(manifest)) bytes += static_cast<char>(byte);
+    return bytes + manifest;
+}
 
 std::string put(const TemporaryDirectory& directory, const std::string& name, const std::string& bytes) {
     const std::string path = directory / name;
@@ -118,6 +127,26 @@ TEST_CASE("cut off, foreign, newer and oversized files are refused") {
     std::string endless = good;
     endless[23] = 0x7f;
     CHECK(why_refused(endless).find("longer than the file") != std::string::npos);
+}
+
+TEST_CASE("numbers of a manifest are whole and in range, its depth is limited") {
+    const std::string place = R"("offset":0,"bytes":0,"digest":"")";
+    const auto manifest = [&](const std::string& database, const std::string& kernels) {
+        return with_manifest(R"({"generator":"0.1.0","database":{)" + database + R"(},"kernels":[)" + kernels + "]}");
+    };
+    CHECK(why_refused(manifest(place, "")).empty());
+    for (const char* number : {"-1", "0.5", "1e300", "-1e300", "18446744073709551615", "\"0\"", "null"}) {
+        const std::string wrong = std::string(R"("offset":)") + number + R"(,"bytes":0,"digest":"")";
+        CHECK(why_refused(manifest(wrong, "")).find("'offset' is no integer") != std::string::npos);
+        const std::string kernels = "{" + place + R"(,"source_digest":"","problem":"","config":"","kernels":[],)" +
+                                    R"("format":"cubin","suffix":"","target":90,"capability":)" + number + "}";
+        CHECK(why_refused(manifest(place, kernels)).find("'capability' is no integer") != std::string::npos);
+    }
+    const std::string far = R"("offset":9223372036854775807,"bytes":9223372036854775807,"digest":"")";
+    CHECK(why_refused(manifest(far, "")).find("beyond the end") != std::string::npos);
+    CHECK(why_refused(manifest(place, std::string(100'000, '['))).find("nested deeper") != std::string::npos);
+    CHECK(why_refused(with_manifest("[]")).find("expected an object") != std::string::npos);
+    CHECK(why_refused(with_manifest("{")).find("not valid JSON") != std::string::npos);
 }
 
 TEST_CASE("packs are searched in order; what cannot be used costs one warning") {

@@ -137,6 +137,16 @@ TEST_SUITE("runtime") {
         CHECK(header.shape == std::vector<std::int64_t>{3, 4});
     }
 
+    TEST_CASE("npy: of an empty array the other lengths may be anything") {
+        const Folder folder;
+        const fs::path path = folder.path / "empty.npy";
+        std::string header =
+            "{'descr': '<f4', 'fortran_order': False, 'shape': (9223372036854775807, 9223372036854775807, 0), }";
+        header.append(118 - header.size(), ' ');
+        std::ofstream(path, std::ios::binary) << std::string("\x93NUMPY\1\0\x76\0", 10) << header;
+        CHECK(read_npy(path).elements() == 0);
+    }
+
     TEST_CASE("npy: a tensor of another type or shape is named") {
         const Folder folder;
         const fs::path path = folder.path / "a.npy";

@@ -152,6 +152,17 @@ TEST_CASE("a file cut off keeps its whole records and says so") {
     }
 }
 
+TEST_CASE("a file of junk has 100 complaints and the number of the others, each of a sentence's length") {
+    std::string text = to_text(of_size(1));
+    const std::size_t end = text.find("]}");
+    for (int i = 0; i < 5000; i++) text.insert(end, i % 2 ? "x\n" : "{\"" + std::string(2000, 'k') + "\":1}\n");
+    const ParsedDatabase parsed = parse_database(text, "x.json");
+    CHECK(parsed.database.size() == 1);
+    REQUIRE(parsed.complaints.size() == 101);
+    CHECK(parsed.complaints.back() == "x.json: 4900 more records skipped");
+    for (const std::string& complaint : parsed.complaints) CHECK(complaint.size() < 200);
+}
+
 TEST_CASE("damaged header, newer schema: refused as a whole; older schema: migrated") {
     const std::string text = to_text(of_size(2));
     const std::size_t header = text.find('\n');
