@@ -12,7 +12,7 @@ namespace {
 
 // Loaded anew for each problem: a list rarely asks twice, and the code itself is cached.
 GpuOperator load(Runtime& runtime, const DevicePlace& place, const Problem& problem) {
-    Plan steps = oracle_plan(problem);
+    const Plan steps = oracle_plan(problem);
     CompileRequest request;
     request.name = "oracle.cu";
     request.source = emit_oracle(problem);
@@ -20,7 +20,7 @@ GpuOperator load(Runtime& runtime, const DevicePlace& place, const Problem& prob
     request.capability = place.context->device().silicon.capability;
     const auto binary = runtime.state().binaries.get(request, place.context->driver().version);
     const CurrentContext current(place.context->driver(), place.context->handle());
-    return GpuOperator({problem, {}, "oracle", source_digest(request)}, std::move(steps), place.context, binary.get());
+    return GpuOperator({problem, {}, "oracle", source_digest(request)}, steps, place.context, binary.get());
 }
 
 std::vector<double> download(const DeviceBuffer& buffer, bool wanted) {
