@@ -135,7 +135,7 @@ std::shared_ptr<const Operator::State> Runtime::State::make(Runtime& runtime, co
 
 std::shared_ptr<const Operator::State> Runtime::State::make_on_gpu(Identity identity,
                                                                    const std::shared_ptr<DeviceContext>& context) {
-    Plan steps = plan(identity.problem, identity.config);
+    const Plan steps = plan(identity.problem, identity.config);
     std::shared_ptr<const Binary> binary;
     if (has_kernels(steps))
         binary = binaries.get(compile_request(identity.problem, identity.config, context->device().silicon.capability),
@@ -145,7 +145,7 @@ std::shared_ptr<const Operator::State> Runtime::State::make_on_gpu(Identity iden
     const RelaxedCapture relaxed(context->driver());
     const CurrentContext current(context->driver(), context->handle());
     context->collect();
-    return std::make_shared<GpuOperator>(std::move(identity), std::move(steps), context, binary.get());
+    return std::make_shared<GpuOperator>(std::move(identity), steps, context, binary.get());
 }
 
 std::shared_ptr<const Operator::State> Runtime::State::make_emulated(Identity identity) {
