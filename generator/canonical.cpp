@@ -159,7 +159,12 @@ Problem parse_problem(std::string_view text) {
     p.alignment = words.number("alignment");
     p.specialise = parse_name<Specialise>(words.take("specialise"));
     words.finish();
-    return normalise(std::move(p));
+    const Type output = p.output;
+    p = normalise(std::move(p));
+    if (p.output != output)  // here f32 was written, not left out
+        throw Error(Code::invalid_problem,
+                    fmt::format("output type: expected the value's type {}, got {}", name(p.value), name(output)));
+    return p;
 }
 
 }  // namespace msda

@@ -78,7 +78,9 @@ void normalise_points(Problem& p) {
 
 void check_types(Problem& p) {
     const bool quantised = p.value == Type::e4m3;
-    if (!quantised) p.output = p.value;
+    if (!quantised && p.output != Type::f32 && p.output != p.value)
+        refuse("output type: expected the value's type {}, got {}", name(p.value), name(p.output));
+    if (!quantised) p.output = p.value;  // f32 is what nobody set
     if (quantised && p.output != Type::f16 && p.output != Type::bf16)
         refuse("output type with e4m3 values: expected f16 or bf16, got {}", name(p.output));
     if (quantised && p.pass == Pass::backward) refuse("e4m3 values: expected a forward, got a backward");

@@ -80,8 +80,7 @@ std::shared_ptr<const Driver> load_driver(const LibraryLoader& loader, const std
         attempt.outcome = fmt::format("taken, CUDA {}.{}", driver->version / 1000, driver->version % 1000 / 10);
         return driver;
     }
-    throw Error(Code::no_driver, fmt::format("no usable CUDA driver (libcuda.so.1); tried:\n{}", describe(attempts)),
-                describe(attempts));
+    throw Error(Code::no_driver, "no usable CUDA driver (libcuda.so.1)", describe(attempts));
 }
 
 void start_driver(Driver& driver) {

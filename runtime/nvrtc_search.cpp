@@ -211,9 +211,8 @@ std::shared_ptr<const NvrtcLibrary> find_nvrtc(const NvrtcRequest& request, cons
             Code::no_compiler,
             fmt::format(
                 "no usable NVRTC (libnvrtc.so.12 or .13){}; install a CUDA toolkit or `pip install "
-                "nvidia-cuda-nvrtc`, or name one with MSDA_NVRTC; tried:\n{}",
-                request.driver_version == 0 ? "" : fmt::format(" of CUDA 12.0 to {}.x", request.driver_version / 1000),
-                describe(attempts)),
+                "nvidia-cuda-nvrtc`, or name one with MSDA_NVRTC",
+                request.driver_version == 0 ? "" : fmt::format(" of CUDA 12.0 to {}.x", request.driver_version / 1000)),
             describe(attempts));
     return chosen;
 }

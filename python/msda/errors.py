@@ -14,6 +14,8 @@ class Error(RuntimeError):
         super().__init__(message)
         self.code = code
         self.log = log
+        if log and hasattr(self, "add_note"):  # Python 3.11: shown below the message in a traceback
+            self.add_note(log)
 
     def __reduce__(self):
         return type(self), (self.args[0], self.code, self.log)

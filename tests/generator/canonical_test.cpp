@@ -112,6 +112,9 @@ TEST_CASE("malformed texts are refused with the word that is wrong") {
     for (const char* number : {"7", "-1", "2", "", "yes", "True"})
         CHECK(message_of("softmax=0", std::string("softmax=") + number) ==
               std::string("softmax: expected 0, 1, true or false, got '") + number + "'");
+    for (const char* type : {"f32", "bf16", "e4m3"})  // f32, the field's default, included
+        CHECK(message_of("output=f16", std::string("output=") + type) ==
+              std::string("output type: expected the value's type f16, got ") + type);
     CHECK(message_of("strides=0,0,0", "strides=0,0") == "strides: expected 3 numbers, got 2");
     CHECK(error_of([] { parse_problem(std::string((1 << 20) + 1, 'x')); }).second ==
           "problem text: expected at most 1 MiB");

@@ -113,6 +113,8 @@ TEST_CASE("refused: type pairs") {
         {types(Type::f16, Type::bf16, Type::f32), "location type: expected f32 or the value's type f16, got bf16"},
         {types(Type::f16, Type::f16, Type::f64), "weight type: expected f32 or the value's type f16, got f64"},
         {types(Type::bf16, Type::f32, Type::f16), "weight type: expected f32 or the value's type bf16, got f16"},
+        {types(Type::f32, Type::f32, Type::f32, Type::f16), "output type: expected the value's type f32, got f16"},
+        {types(Type::f16, Type::f16, Type::f32, Type::e4m3), "output type: expected the value's type f16, got e4m3"},
         {types(Type::e4m3, Type::f32, Type::f32), "output type with e4m3 values: expected f16 or bf16, got f32"},
         {types(Type::e4m3, Type::e4m3, Type::f32, Type::f16),
          "location type: expected f32 or the value's type f16, got e4m3"},
@@ -130,8 +132,9 @@ TEST_CASE("every allowed triple of types is accepted and no other") {
         for (const Type location : all)
             for (const Type weight : all) {
                 Problem p = good();
-                p.value = value, p.location = location, p.weight = weight, p.output = Type::bf16;
+                p.value = value, p.location = location, p.weight = weight;
                 const Type partner = value == Type::e4m3 ? Type::bf16 : value;
+                p.output = partner;
                 const bool allowed =
                     (location == Type::f32 || location == partner) && (weight == Type::f32 || weight == partner);
                 CAPTURE(name(value));

@@ -34,6 +34,8 @@ TEST_CASE("each refusal of the operator reaches the user with expected and got")
         {with_small_problem({"run", "--dtype", "bf16", "--weight-dtype", "f16"}), 1, {"weight type", "bf16", "f16"}},
         {with_small_problem({"run", "--dtype", "f8"}), 1, {"f8", "f32", "bf16"}},
         {with_small_problem({"run", "--dtype", "e4m3", "--pass", "backward"}), 1, {"e4m3", "forward"}},
+        {with_small_problem({"run", "--output-dtype", "f16"}), 1, {"output type", "type f32, got f16"}},
+        {with_small_problem({"run", "--dtype", "f16", "--output-dtype", "f32"}), 1, {"output type", "f16, got f32"}},
         {with_small_problem({"run", "--alignment", "3"}), 1, {"alignment", "3"}},
         {with_small_problem({"run", "--pillars", "2"}), 1, {"pillars"}},
         {{"run", "--levels", "4x4,2x2", "--queries", "3", "--points", "3,6,3"}, 1, {"points", "2 levels", "3 counts"}},
@@ -95,14 +97,16 @@ TEST_CASE("a GPU that is not there is refused") {
     CHECK(result.err.find("/nonexistent/libcuda.so") != std::string::npos);
 }
 
-TEST_CASE("a missing NVRTC is refused with the paths that were tried, and nothing is written") {
+TEST_CASE("a missing NVRTC is refused with the paths that were tried, each once, and nothing is written") {
     const Command msda;
     auto words = with_small_problem({"compile", "--arch", "sm_90", "-o"});
     words.insert(words.begin() + 4, msda.path("out"));
     const auto result = msda(words, {{"MSDA_NVRTC", "/nonexistent/libnvrtc.so"}});
     CHECK(result.status == 5);
     CHECK(result.out == "");
-    CHECK(result.err.find("/nonexistent/libnvrtc.so") != std::string::npos);
+    const std::string line = "  /nonexistent/libnvrtc.so (MSDA_NVRTC)";
+    CHECK(result.err.find(line) != std::string::npos);
+    CHECK(result.err.find(line) == result.err.rfind(line));
     CHECK_FALSE(std::filesystem::exists(msda.path("out")));
 }
 

@@ -123,7 +123,7 @@ void ProblemOptions::add(CLI::App& app, bool many) {
     text("--dtype", dtype_, "value type: f32, f16, bf16, f64, e4m3; default f32" + list);
     text("--location-dtype", location_, "location type; default f32 (f64 for f64 values)");
     text("--weight-dtype", weight_, "weight type; default the value's");
-    text("--output-dtype", output_, "output type of e4m3 values: f16 or bf16");
+    text("--output-dtype", output_, "output type: f16 or bf16 for e4m3 values, else the value's");
     text("--pass", pass_, "forward or backward" + list);
     text("--accumulate", accumulate_, "grad_value sums: automatic, native, f32, deterministic" + list);
     text("--grads", gradients_, "gradients wanted: some of value,locations,weights; default all");
@@ -193,7 +193,11 @@ Problem ProblemOptions::base(const std::string& shape, const Variant& variant) c
     if (variant.pass == Pass::backward) p.accumulate = variant.accumulate;
     override_numbers(p, !shape.empty());
     override_kinds(p);
-    return normalise(p);
+    p = normalise(p);
+    if (!output_.empty() && p.output != parse_name<Type>(output_))  // f32 is what normalise() takes for not given
+        throw Error(Code::invalid_problem,
+                    fmt::format("output type: expected the value's type {}, got {}", name(p.value), output_));
+    return p;
 }
 
 std::vector<NamedProblem> ProblemOptions::problems() const {

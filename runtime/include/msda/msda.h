@@ -140,7 +140,7 @@ typedef struct msda_problem_fields {
     int32_t value_type;     // also of both its gradients and, unless e4m3, of the output
     int32_t location_type;  // f32 or the value's type
     int32_t weight_type;    // f32 or the value's type
-    int32_t output_type;    // with e4m3 values: f16 or bf16; else ignored
+    int32_t output_type;    // with e4m3 values: f16 or bf16; else the value's type, or 0 for it
     int32_t sampling;       // MSDA_BILINEAR, ...
     int32_t reference;      // MSDA_NO_REFERENCE, ...
     int32_t softmax;        // 1: weights are logits, softmax over all points inside the kernel
