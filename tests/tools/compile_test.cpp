@@ -125,4 +125,19 @@ TEST_CASE("a GPU that the NVRTC has dropped is refused with a version that works
     CHECK(result.err.find("12.") != std::string::npos);
 }
 
+TEST_CASE("what no launch on that GPU would run is not compiled for it") {
+    const Command msda;
+    for (const char* command : {"compile", "pack", "inspect"}) {
+        auto words = with_small_problem(
+            {command, "--arch", "sm_80", "--pass", "backward", "--dtype", "bf16", "--accumulate", "native"});
+        if (std::string_view(command) != "inspect") words.insert(words.end(), {"-o", msda.path("out")});
+        const auto result = msda(words);
+        CAPTURE(result.err);
+        CHECK(result.status == 3);
+        CHECK(result.out == "");
+        CHECK(result.err.find("native bf16 needs sm_90 or newer") != std::string::npos);
+        for (const char* written : {"out", "cache"}) CHECK_FALSE(std::filesystem::exists(msda.path(written)));
+    }
+}
+
 TEST_SUITE_END();

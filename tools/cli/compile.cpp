@@ -52,6 +52,8 @@ void compile_one(Runtime& runtime, const ConfigOptions& changes, Job& job) {
     const Config config =
         changes.given() ? changes.config(job.what.problem, silicon)
                         : choose_config(job.what.problem, silicon, state.options.deterministic, state.layers).config;
+    if (const std::string why = why_not(job.what.problem, config, silicon); !why.empty())
+        throw Error(Code::unsupported, fmt::format("{}: {}", job.what.shape, why));
     CompileRequest request = compile_request(job.what.problem, config, silicon.capability);
     request.suffix = job.target.architecture.suffix;
     const auto start = std::chrono::steady_clock::now();

@@ -65,6 +65,8 @@ std::vector<Job> jobs_of(const std::vector<NamedProblem>& problems, const std::v
             std::set<std::string> configs;
             for (const Silicon& chip : chips_of(capability, records)) {
                 const Config config = layers.choose(what.problem, chip).config;
+                if (const std::string why = why_not(what.problem, config, chip); !why.empty())
+                    throw Error(Code::unsupported, fmt::format("{}: {}", what.shape, why));
                 if (configs.insert(canonical(config)).second) jobs.push_back({what, config, capability});
             }
         }
