@@ -20,14 +20,19 @@ stage_times() {
 }
 
 # run_counted COMMAND...: a command whose last line is a closing line; adds its counts and keeps that line to itself.
+# One that ends without that line, or badly with nothing failed, counts as one failure.
 run_counted() {
-    local log
+    local log status=0
     log="$(mktemp)"
-    "$@" </dev/null 2>&1 | tee "$log" | grep -avE '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' || true
+    "$@" </dev/null 2>&1 | tee "$log" | { grep -avE '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' || true; } || status=$?
     if [[ "$(tail -n 1 "$log")" =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed,\ ([0-9]+)\ skipped$ ]]; then
         ((passed += BASH_REMATCH[1], failed += BASH_REMATCH[2], skipped += BASH_REMATCH[3])) || true
+        if ((status != 0 && BASH_REMATCH[2] == 0)); then
+            printf 'FAILED (exit status %d): %s\n' "$status" "$*"
+            ((failed += 1))
+        fi
     else
-        printf 'FAILED (no closing line): %s\n' "$*"
+        printf 'FAILED (no closing line, exit status %d): %s\n' "$status" "$*"
         ((failed += 1))
     fi
     rm -f "$log"
