@@ -95,4 +95,17 @@ struct FakeDriver::State {
     CUresult enqueue(FakeLaunch launch, CUmodule module);
 };
 
+// Of the driver whose table was made last.
+FakeDriver::State& active_state();
+
+// Parts of the table in files of their own.
+void fill_memory(Driver& driver);
+void fill_streams(Driver& driver);
+
 }  // namespace msda::fakes
+
+// Begins each function of the table: takes the machine's lock, counts the call and gives way to an armed failure.
+#define MSDA_FAKE(name)                    \
+    FakeDriver::State& s = active_state(); \
+    const std::lock_guard lock(s.mutex);   \
+    if (const CUresult armed = s.enter(name); armed != CUDA_SUCCESS) return armed

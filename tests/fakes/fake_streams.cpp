@@ -3,15 +3,7 @@
 
 #include "tests/fakes/fake_driver_state.hpp"
 
-#define MSDA_FAKE(name)                    \
-    FakeDriver::State& s = active_state(); \
-    const std::lock_guard lock(s.mutex);   \
-    if (const CUresult armed = s.enter(name); armed != CUDA_SUCCESS) return armed
-
 namespace msda::fakes {
-
-FakeDriver::State& active_state();
-void fill_streams(Driver& driver);
 
 namespace {
 
