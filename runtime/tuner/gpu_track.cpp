@@ -11,6 +11,7 @@
 #include "runtime/gpu_operator.hpp"
 #include "runtime/runtime_state.hpp"
 #include "runtime/tensor_files.hpp"
+#include "runtime/verify/judge.hpp"
 #include "runtime/verify/oracle.hpp"
 
 namespace msda {
@@ -70,6 +71,7 @@ void GpuTrack::open(const Problem& problem, const TrackSettings& settings) {
         data_.push_back(std::make_unique<RotatingTensors>(place_, problem, inputs, workspace));
         if (data_.size() == 1) reference_ = Oracle(runtime_, place_).compute(problem, inputs, data_[0]->first());
     }
+    device_reference_.emplace(runtime_, place_).set(problem, reference_);
     sweep();  // the oracle's module has done its work
 }
 
@@ -107,7 +109,13 @@ GpuTrack::Entrant& GpuTrack::entrant(int candidate) {
 }
 
 std::string GpuTrack::verify(int candidate) try {
-    return msda::verify(entrant(candidate).op, data_.front()->first(), reference_, 0, &outputs_).complaint();
+    const Operator& op = entrant(candidate).op;
+    DeviceTensors& tensors = data_.front()->first();
+    tensors.poison();
+    op.launch(tensors.addresses());
+    place_.wait();
+    if (tensors.overrun().empty() && device_reference_->confirms(tensors)) return {};
+    return judge(problem_, tensors, reference_, 0, &outputs_).complaint();
 } catch (const Error& error) {
     if (error.code() != Code::driver_failed) throw;
     throw DeviceFault(error.what());

@@ -8,7 +8,7 @@
 #include "runtime/measure/clocks.hpp"
 #include "runtime/measure/timer.hpp"
 #include "runtime/tuner/track.hpp"
-#include "runtime/verify/verify.hpp"
+#include "runtime/verify/device_reference.hpp"
 
 namespace msda {
 
@@ -42,7 +42,8 @@ class GpuTrack final : public Track {
     std::optional<Timer> timer_;
     std::vector<std::unique_ptr<RotatingTensors>> data_;
     ReferenceResult reference_;
-    Outputs outputs_;  // of the candidate verified last
+    std::optional<DeviceReference> device_reference_;
+    Outputs outputs_;  // of the candidate that the host judged last
     std::map<int, Entrant> entrants_;
 };
 

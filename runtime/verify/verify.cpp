@@ -5,12 +5,10 @@
 
 #include <algorithm>
 
+#include "runtime/verify/judge.hpp"
+
 namespace msda {
 namespace {
-
-bool coarse(const Problem& p) {
-    return p.pass == Pass::backward && p.accumulate == Accumulate::native && bytes_of(p.value) == 2;
-}
 
 double largest(const std::vector<Verdict>& verdicts, double Difference::*error) {
     double result = 0;
@@ -43,17 +41,7 @@ Verification verify(const Operator& op, DeviceTensors& tensors, const ReferenceR
     tensors.poison();
     op.launch(tensors.addresses());
     tensors.place().wait();
-    Outputs own;
-    Outputs& got = outputs != nullptr ? *outputs : own;
-    tensors.download(got);
-    Verification verification{verify(op.problem(), reference, got.tensors({}), threads), tensors.overrun()};
-    if (coarse(op.problem()))
-        for (Verdict& verdict : verification.verdicts)
-            if (verdict.tensor == "grad_value") {
-                verdict.tolerance = native_tolerance;
-                verdict.passed = verdict.difference.within(native_tolerance);
-            }
-    return verification;
+    return judge(op.problem(), tensors, reference, threads, outputs);
 }
 
 }  // namespace msda

@@ -8,9 +8,11 @@
 #include <string>
 
 #include "generator/backward.hpp"
+#include "runtime/current_context.hpp"
 #include "runtime/inputs.hpp"
 #include "runtime/numbers.hpp"
 #include "runtime/shapes.hpp"
+#include "runtime/verify/device_reference.hpp"
 #include "runtime/verify/oracle.hpp"
 #include "runtime/verify/verify.hpp"
 #include "tests/runtime/random_problem.hpp"
@@ -38,12 +40,17 @@ struct Bench {
     DevicePlace place = DevicePlace::of(runtime, Device::gpu());
     DeviceTensors tensors{place};
     Oracle oracle{runtime, place};
+    DeviceReference on_device{runtime, place};
 
     Verification check(const Operator& op, const Inputs& inputs, Outputs* outputs = nullptr) {
         tensors.fit(op.problem(), op.workspace_bytes());
         tensors.upload(inputs);
         const ReferenceResult reference = oracle.compute(op.problem(), inputs, tensors);
-        return verify(op, tensors, reference, 0, outputs);
+        const Verification result = verify(op, tensors, reference, 0, outputs);
+        // What the GPU confirms by itself, the host must find right too.
+        on_device.set(op.problem(), reference);
+        CHECK((!on_device.confirms(tensors) || result.complaint().find("norm error") == std::string::npos));
+        return result;
     }
 };
 
@@ -69,6 +76,30 @@ Problem decoder(Type type, Pass pass) {
 }  // namespace
 
 TEST_SUITE("gpu") {
+    TEST_CASE("the GPU confirms a right launch by itself, and not one with a single wrong element") {
+        Runtime* runtime = gpu();
+        if (!runtime) return;
+        Bench bench{*runtime};
+        const Driver& driver = bench.place.context->driver();
+        for (const Type type : {Type::f32, Type::f16, Type::bf16})
+            for (const Pass pass : {Pass::forward, Pass::backward}) {
+                const Operator op = runtime->prepare(decoder(type, pass));
+                CHECK(bench.check(op, make_inputs(op.problem(), Locations::model)).passed());
+                CHECK(bench.on_device.confirms(bench.tensors));
+                void* const written =
+                    pass == Pass::forward ? bench.tensors.addresses().output : bench.tensors.addresses().grad_locations;
+                for (const int byte : {0xff, 0x7b}) {  // NaN; 60,000 and more in every type
+                    op.launch(bench.tensors.addresses());
+                    bench.place.wait();
+                    CHECK(bench.on_device.confirms(bench.tensors));
+                    const CurrentContext current(driver, bench.place.context->handle());
+                    driver.check(driver.memset_d8_async, reinterpret_cast<CUdeviceptr>(written) + 4096,
+                                 static_cast<unsigned char>(byte), std::size_t{4}, static_cast<CUstream>(nullptr));
+                    CHECK_FALSE(bench.on_device.confirms(bench.tensors));
+                }
+            }
+    }
+
     TEST_CASE("every kind of config computes random problems") {
         Runtime* runtime = gpu();
         if (!runtime) return;
