@@ -26,7 +26,7 @@ def attend(value, value_spatial_shapes, value_level_start_index, sampling_locati
         return multi_scale_deformable_attention(value, value_spatial_shapes, locations, weights)
     if torch.compiler.is_compiling() or type(value_spatial_shapes) not in _plain:
         return ops.forward_levels(value, value_spatial_shapes, value_level_start_index, locations, weights)
-    return ops.eager(value, locations, weights, *_levels.from_tensors(value_spatial_shapes, value_level_start_index))
+    return ops.eager(value, locations, weights, _levels.from_tensors(value_spatial_shapes, value_level_start_index))
 
 
 class AttentionFunction:

@@ -51,7 +51,7 @@ def multi_scale_deformable_attention(
     shapes, starts = _levels.from_tensors(levels, names=("levels",)) if isinstance(levels, Tensor) else _levels.from_host(levels)
     if scales is not None or output_type is not None:
         return ops.forward(value, locations, weights, shapes, starts, points, sampling, softmax, accumulate, scales, output_type)
-    return ops.eager(value, locations, weights, shapes, starts, points, sampling, softmax, accumulate)
+    return ops.eager(value, locations, weights, (shapes, starts, points, sampling, softmax, accumulate))
 
 
 def _traced(value, levels, locations, weights, *settings):
