@@ -118,9 +118,13 @@ tune
 for part in 1 2 3; do [ -s "$dir/out/part-$part.json" ] || fail "no part $part"; done
 "$msda" tune 'ddetr-*' rtdetr --dtype f16,f32 --pass forward --simulate --seed 7 --db "$dir/alone.json" >/dev/null
 [ "$(records "$dir/out/tuning.json")" = "$(records "$dir/alone.json")" ] || fail "the merged database lacks records"
-# Times and dates of two runs differ, the choices must not.
-"$msda" db diff "$dir/out/tuning.json" "$dir/alone.json" --json | grep -q '"other"\|"left only"\|"right only"' &&
-    fail "many nodes and one chose different configs"
+# The order in which candidates are compiled differs from run to run, and among equals the winner; what is won must not.
+"$msda" db diff "$dir/out/tuning.json" "$dir/alone.json" --json >"$dir/differences.json"
+python3 - "$dir/differences.json" <<'PROGRAM' || fail "many nodes and one chose configs that differ by more than 2 %"
+import json, sys
+for d in json.load(open(sys.argv[1]))["differences"]:
+    assert d["left_us"] and d["right_us"] and abs(d["left_us"] / d["right_us"] - 1) <= 0.02, d
+PROGRAM
 grep -q "^hash $("$msda" db hash "$dir/out/tuning.json")$" "$dir/out/logs/merge.log" || fail "the merge job printed another hash"
 
 # As a site layer it answers exactly.
