@@ -160,6 +160,13 @@ MSDA_DEVICE float decay_of(float v) {
     return e;
 }
 MSDA_DEVICE double decay_of(double v) { return exp(v); }
+// 1 / v within one unit in the last place, in one instruction; for v ≥ 1.
+MSDA_DEVICE float inverse_of(float v) {
+    float i;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(i) : "f"(v));
+    return i;
+}
+MSDA_DEVICE double inverse_of(double v) { return 1.0 / v; }
 
 MSDA_DEVICE float half_to_float(u16 h) {
     float f;

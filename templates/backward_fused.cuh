@@ -21,10 +21,10 @@ template <class T, class Shape>
 struct FusedQuery {
     using A = typename T::acc_t;
     using Given = AsGiven<T>;
-    using Points = FusedPoints<Given>;
     static constexpr int width = T::points > 16 ? 32 : T::points > 8 ? 16 : T::points > 4 ? 8 : T::points > 2 ? 4 : T::points;
     static constexpr int rows = 32 / width;  // heads side by side
     using Lanes = RowLanes<width>;
+    using Points = FusedPoints<Given, Lanes>;
 
     const Shape& shape;
     const i64 query;  // counted over (image, query)
@@ -48,9 +48,9 @@ struct FusedQuery {
 
     MSDA_DEVICE void write_points(Points points, void* locations, void* weights) const {
         for_rows([&](i64 r, bool active) {
-            points.template start<Lanes>(r, lane % width);
+            points.start(r, lane % width);
             for (int p = lane % width; active && p < T::points; p += width) {
-                const ReadPoint<A> point = points.read(shape, r, p, T::level_of(p), true);
+                const ReadPoint<A> point = points.any(shape, r, p, T::level_of(p));
                 const i64 at = r * T::points + p;
                 if constexpr (T::softmax) store_number<A>(static_cast<A*>(weights) + at, point.weight);
                 if constexpr (T::reference != no_reference) store_pair<A, 16>(static_cast<A*>(locations) + 2 * at, point.x, point.y);

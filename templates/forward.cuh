@@ -67,6 +67,8 @@ struct Forward {
 
     // First point (of part 0) of lane s's point in round r.
     static MSDA_DEVICE int point_of(int r, int s) { return (r * T::lanes + s) * T::split; }
+    // This lane's first point.
+    MSDA_DEVICE int first_point() const { return point_of(0, row.lane) + row.part; }
     // Level of lane s's point in round r, for any s in [from, to].
     MSDA_DEVICE int level_at(int r, int from, int to, int s) const {
         return level_within<T>(point_of(r, from), point_of(r, to) + T::split - 1, point_of(r, s) + row.part);
@@ -81,7 +83,7 @@ struct Forward {
             const bool there = point_of(first_round + r, T::lanes) <= T::points || p < T::points;
             const int l = level_at(first_round + r, 0, T::lanes - 1, row.lane);
             Point point;
-            move_inside<T>(shape, points.read(shape, row.index(shape), p, l, there), l, point);
+            move_inside<T>(shape, points.own(shape, row.index(shape), first_round + r, p, l, there), l, point);
             stage.put(r, row.lane, point);
         }
         stage.publish();
@@ -112,9 +114,10 @@ struct Forward {
 #pragma unroll
         for (int k = 0; k < T::chunks; k++) finite = finite && all_finite<per_load>(sum[k]);
         if (!warp_any(!finite)) return;
+        const Points careful = points.again(row.index(shape), first_point());
 #pragma unroll
         for (int k = 0; k < T::chunks; k++)
-            if (has(k)) sum_carefully<T>(shape, value.base + k * T::lanes * T::vector, row.index(shape), row.part, points, sum[k]);
+            if (has(k)) sum_carefully<T>(shape, value.base + k * T::lanes * T::vector, row.index(shape), row.part, careful, sum[k]);
     }
 
     MSDA_DEVICE void store(const float* scales, void* output) {

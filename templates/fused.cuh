@@ -60,51 +60,77 @@ struct Softmax {
     MSDA_DEVICE A weight(A logit) const { return decay_of(logit - greatest) * inverse; }
 };
 
-// Over all points of a row, of which this lane goes over `first`, `first` + Lanes::count, … Few enough of them stay in registers between the two passes.
+// The points of a problem with fused softmax, references or both, read as GivenPoints (sample.cuh) reads the others. `Lanes`: RowLanes of a row.
 template <class T, class Lanes>
-MSDA_DEVICE Softmax<typename T::acc_t> softmax_of(const void* logits, i64 row, int first) {
-    using A = typename T::acc_t;
-    using Logit = typename T::weight_t;
-    constexpr int each = (T::points + Lanes::count - 1) / Lanes::count, unroll = each <= 16 ? each : 1;
-    const auto logit = [&](int p) { return static_cast<A>(load_number<Logit>(static_cast<const char*>(logits) + (row * T::points + p) * static_cast<i64>(sizeof(Logit)))); };
-    Softmax<A> out;
-    A most = logit(first < T::points ? first : 0), sum = 0;
-#pragma unroll unroll
-    for (int k = 1; k < each; k++) {
-        const int p = first + k * Lanes::count;
-        most = larger(most, logit(p < T::points ? p : 0));
-    }
-    out.greatest = Lanes::greatest(most);
-#pragma unroll unroll
-    for (int k = 0; k < each; k++) {
-        const int p = first + k * Lanes::count;
-        const A e = out.weight(logit(p < T::points ? p : 0));
-        if (p < T::points) sum += e;
-    }
-    out.inverse = A(1) / Lanes::sum(sum);
-    return out;
-}
-
-// The points of a problem with fused softmax, references or both, read as GivenPoints (sample.cuh) reads the others.
-template <class T>
 struct FusedPoints {
     using A = typename T::acc_t;
     using Location = typename T::location_t;
+    using Logit = typename T::weight_t;
     static constexpr int references_a_query = T::reference == reference_pillars ? T::pillars : T::reference_levels;
     static constexpr int components = T::reference == reference_boxes ? 4 : 2;
+    static constexpr int each = (T::points + Lanes::count - 1) / Lanes::count;  // points of a lane
+    static constexpr bool kept = each <= 8;                                       // so few that their weights stay in registers
+    static constexpr int unroll = kept ? each : 1;
 
     const void *offsets, *logits;  // locations and weights, where they are not fused
     const char* references;        // the query's
     Softmax<A> softmax;
+    A weight[kept ? each : 1];
 
     // For the rows of one query, counted over (image, query).
     MSDA_DEVICE FusedPoints(const void* o, const void* l, const void* r, i64 query)
         : offsets(o), logits(l), references(static_cast<const char*>(r) + query * (references_a_query * components * static_cast<int>(sizeof(Location)))) {}
 
-    // Comes before the points of a row are read; this lane goes over points `first`, `first` + Lanes::count, …
-    template <class Lanes>
+    MSDA_DEVICE A logit(i64 row, int p) const {
+        return static_cast<A>(load_number<Logit>(static_cast<const char*>(logits) + (row * T::points + p) * static_cast<i64>(sizeof(Logit))));
+    }
+    // Comes before the points of a row are read, by all lanes of the warp; this lane's are `first`, `first` + Lanes::count, …
     MSDA_DEVICE void start(i64 row, int first) {
-        if constexpr (T::softmax) softmax = softmax_of<T, Lanes>(logits, row, first);
+        if constexpr (!T::softmax) return;
+        A most = 0, sum = 0;
+#pragma unroll unroll
+        for (int k = 0; k < each; k++) {
+            const int p = first + k * Lanes::count;
+            const A v = logit(row, p < T::points ? p : 0);
+            if constexpr (kept) weight[k] = v;
+            most = k == 0 ? v : larger(most, v);
+        }
+        softmax = {Lanes::greatest(most), A(1)};
+#pragma unroll unroll
+        for (int k = 0; k < each; k++) {
+            const int p = first + k * Lanes::count;
+            const A e = p < T::points ? softmax.weight(kept ? weight[kept ? k : 0] : logit(row, p)) : A(0);
+            if constexpr (kept) weight[k] = e;
+            sum += e;
+        }
+        softmax.inverse = inverse_of(Lanes::sum(sum));
+        if constexpr (kept)
+#pragma unroll
+            for (int k = 0; k < each; k++) weight[k] *= softmax.inverse;
+    }
+    // The same, ready for any(); what start() left need not stay in registers until here.
+    MSDA_DEVICE FusedPoints again(i64 row, int first) const {
+        FusedPoints points = *this;
+        points.start(row, first);
+        return points;
+    }
+
+    // Point k of this lane, which is p of the row, on level l; where there is none (`there` false) it weighs nothing, wherever it lies.
+    template <class Shape>
+    MSDA_DEVICE ReadPoint<A> own(const Shape& shape, i64 row, int k, int p, int l, bool there) const {
+        const int at = there ? p : T::points - 1;  // on level l too, the last
+        ReadPoint<A> point = T::softmax && kept ? located(shape, row, at, l) : any(shape, row, at, l);
+        if constexpr (T::softmax && kept) point.weight = weight[k];
+        else if (!there) point.weight = 0;
+        return point;
+    }
+    // Any point.
+    template <class Shape>
+    MSDA_DEVICE ReadPoint<A> any(const Shape& shape, i64 row, int p, int l) const {
+        ReadPoint<A> point = located(shape, row, p, l);
+        point.weight = logit(row, p);
+        if constexpr (T::softmax) point.weight = softmax.weight(point.weight);
+        return point;
     }
 
     // Which of its query's references point p of level l uses.
@@ -145,12 +171,14 @@ struct FusedPoints {
     }
 
     template <class Shape>
-    MSDA_DEVICE ReadPoint<A> read(const Shape& shape, i64 row, int p, int l, bool there) const {
-        const int own = there ? p : T::points - 1;  // on level l too, the last
-        ReadPoint<A> point = read_point<T, A>(offsets, logits, row, own, true);
-        if constexpr (T::reference != no_reference) place(shape, own, l, point);
-        if constexpr (T::softmax) point.weight = softmax.weight(point.weight);
-        if (!there) point.weight = 0;
+    MSDA_DEVICE ReadPoint<A> located(const Shape& shape, i64 row, int p, int l) const {
+        ReadPoint<A> point;
+        typename AccumulatorOf<Location>::type pair[2];
+        load_pair<Location, T::alignment>(static_cast<const char*>(offsets) + (row * T::points + p) * 2 * static_cast<i64>(sizeof(Location)), pair);
+        point.x = static_cast<A>(pair[0]);
+        point.y = static_cast<A>(pair[1]);
+        point.active = true;
+        if constexpr (T::reference != no_reference) place(shape, p, l, point);
         return point;
     }
 };

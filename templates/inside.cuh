@@ -82,7 +82,7 @@ MSDA_DEVICE void sum_carefully(const Shape& shape, const char* base, i64 row, in
 #pragma unroll 1
     for (int p = part; p < T::points; p += T::split) {
         const int l = T::level_of(p);
-        const ReadPoint<A> read = points.read(shape, row, p, l, true);
+        const ReadPoint<A> read = points.any(shape, row, p, l);
         const Footprint<A> f = footprint_of<T>(shape, read, l);
         const Prepared<A, corners> point = prepare<T, Shape, A, corners>(shape, read, f, l);
 #pragma unroll 1

@@ -125,13 +125,19 @@ template <class T>
 struct GivenPoints {
     const void *locations, *weights;
 
-    // Point `p` of row `row`, on level l. Where there is none it weighs nothing, wherever it lies.
+    // Point k of this lane, which is p of row `row`, on level l; where there is none (`there` false) it weighs nothing, wherever it lies.
     template <class Shape>
-    MSDA_DEVICE ReadPoint<typename T::acc_t> read(const Shape&, i64 row, int p, int, bool there) const {
+    MSDA_DEVICE ReadPoint<typename T::acc_t> own(const Shape&, i64 row, int, int p, int, bool there) const {
         ReadPoint<typename T::acc_t> out = read_point<T, typename T::acc_t>(locations, weights, row, there ? p : 0, true);
         if (!there) out.weight = 0;
         return out;
     }
+    // Any point, after again() has been called by all lanes of the warp.
+    template <class Shape>
+    MSDA_DEVICE ReadPoint<typename T::acc_t> any(const Shape&, i64 row, int p, int) const {
+        return read_point<T, typename T::acc_t>(locations, weights, row, p, true);
+    }
+    MSDA_DEVICE GivenPoints again(i64, int) const { return *this; }
 };
 
 // The level of point `p`, where `first` … `last` are the points that the lanes working side by side may have: a constant if all are on one level,

@@ -30,6 +30,8 @@ MSDA_DEVICE float exp_of(float v) { return __builtin_expf(v); }
 MSDA_DEVICE double exp_of(double v) { return __builtin_exp(v); }
 MSDA_DEVICE float decay_of(float v) { return __builtin_expf(v); }
 MSDA_DEVICE double decay_of(double v) { return __builtin_exp(v); }
+MSDA_DEVICE float inverse_of(float v) { return 1.0f / v; }
+MSDA_DEVICE double inverse_of(double v) { return 1.0 / v; }
 
 MSDA_DEVICE float half_to_float(u16 h) {
     const u32 sign = (h & 0x8000u) << 16, exponent = h >> 10 & 0x1fu, mantissa = h & 0x3ffu;

@@ -173,6 +173,24 @@ TEST_CASE("every form of the backward agrees with the reference") {
          with(scatter_owned, {{&C::cells, 128}, {&C::split, 2}, {&C::tile_width, 32}})}));
 }
 
+TEST_CASE("every form of a fused backward agrees with the reference") {
+    using C = Config;
+    Problem p = problem_of(Pass::backward, 2, 45, 2, 32, {{9, 7}, {4, 4}, {1, 3}}, {4, 2, 3}, Type::f16);
+    p.softmax = true;
+    p.reference = Reference::boxes;
+    p.reference_levels = 1;
+    const auto with = [](int scatter, const Fields& more) {
+        Fields all = {{&C::scatter, scatter}, {&C::tile_width, 32}, {&C::tile_height, 0}, {&C::lanes, 4},
+                      {&C::heads, 1},         {&C::split, 1},       {&C::vector, 16},     {&C::min_blocks, 0},
+                      {&C::threads, 128},     {&C::cells, 64},      {&C::kept, 0},        {&C::levels_per_pass, 2}};
+        all.insert(all.end(), more.begin(), more.end());
+        return all;
+    };
+    check_all(build({"softmax and a box", normalise(p)},
+                    {with(scatter_direct, {{&C::split, 2}}), with(scatter_sorted, {{&C::cells, 512}}),
+                     with(scatter_owned, {}), with(scatter_owned, {{&C::kept, 256}}), with(scatter_dense, {})}));
+}
+
 TEST_CASE("the dense backward agrees with the reference") {
     using C = Config;
     for (const Type type : {Type::f16, Type::bf16})
@@ -230,25 +248,35 @@ TEST_CASE("an Inf or NaN of one row leaves the others as they are") {
 }
 
 TEST_CASE("deterministic sums are bit-equal whatever the order of threads and blocks") {
-    Problem p = problem_of(Pass::backward, 2, 200, 2, 32, {{9, 9}, {4, 4}}, {4}, Type::f32);
-    p.accumulate = Accumulate::deterministic;
-    p = normalise(p);
-    const Config config = default_config(p, Silicon{});
-    const Plan steps = plan(p, config);
-    const auto module = emulator().compile(emit(p, config));
-    std::vector<char> first;
-    for (const int workers : {1, 2, 3})
-        for (const auto order : {emulation::Order::ascending, emulation::Order::descending}) {
-            const SceneTensors scene(p, Scene::model, steps.workspace_bytes);
-            EmulationSettings settings;
-            settings.workers = workers;
-            settings.order = order;
-            emulator().run(steps, *module, scene.tensors(), emulation_extents(p, steps, scene.tensors()), settings);
-            const char* bytes = static_cast<const char*>(scene.tensors().grad_value);
-            std::vector<char> now(bytes, bytes + sizes(p).value * 4);
-            if (first.empty()) first = now;
-            CHECK(now == first);
-        }
+    for (const bool fused : {false, true}) {
+        Problem p = problem_of(Pass::backward, 2, 200, 2, 32, {{9, 9}, {4, 4}}, {4}, Type::f32);
+        p.accumulate = Accumulate::deterministic;
+        p.softmax = fused;
+        if (fused) p.reference = Reference::points, p.reference_levels = 1;
+        p = normalise(p);
+        const Config config = default_config(p, Silicon{});
+        const Plan steps = plan(p, config);
+        const auto module = emulator().compile(emit(p, config));
+        std::vector<char> first;
+        for (const int workers : {1, 2, 3})
+            for (const auto order : {emulation::Order::ascending, emulation::Order::descending}) {
+                const SceneTensors scene(p, Scene::model, steps.workspace_bytes);
+                const Tensors& t = scene.tensors();
+                EmulationSettings settings;
+                settings.workers = workers;
+                settings.order = order;
+                emulator().run(steps, *module, t, emulation_extents(p, steps, t), settings);
+                std::vector<char> now;
+                for (const auto& [tensor, elements] :
+                     {std::pair{t.grad_value, sizes(p).value}, std::pair{t.grad_weights, sizes(p).weights},
+                      std::pair{t.grad_references, sizes(p).references}}) {
+                    const char* bytes = static_cast<const char*>(tensor);
+                    now.insert(now.end(), bytes, bytes + elements * 4);
+                }
+                if (first.empty()) first = now;
+                CHECK(now == first);
+            }
+    }
 }
 
 TEST_CASE("4096 queries on one pixel sum to 4096") {

@@ -125,6 +125,33 @@ TEST_CASE("encoder backward, deterministic: chunk sums in the workspace, added i
     CHECK(p.workspace_bytes % (std::size_t{2} * 8 * 32 * 4) == 0);
 }
 
+TEST_CASE("fused: a forward reads the references; a backward has its points and their gradients in the workspace") {
+    Problem p = draw::detr(Pass::forward, 4, 300, Type::f16);
+    p.softmax = true;
+    p.reference = Reference::points;
+    p.reference_levels = 4;
+    CHECK(describe(default_plan(normalise(p))).find(" value locations weights references scales output\n") !=
+          std::string::npos);
+    p.pass = Pass::backward;
+    p = normalise(p);
+    // 4 · 300 · 8 · 16 points: x and y, weight, and the gradient of each, all f32; 4 · 300 queries, 8 warps a block.
+    CHECK(describe(plan(p, owned_decoder)) ==
+          "msda_fused_points 150x256 +0 locations weights references workspace workspace\n"
+          "msda_backward 592x512 +68744 value workspace workspace grad_output grad_value workspace workspace\n"
+          "msda_fused_gradients 150x256 +0 locations references workspace workspace workspace grad_locations "
+          "grad_weights grad_references\n"
+          "workspace 3686400\n");
+    p.softmax = false;
+    CHECK(describe(plan(p, owned_decoder))
+              .find("msda_backward 592x512 +68744 value workspace weights grad_output "
+                    "grad_value workspace grad_weights\n") != std::string::npos);
+    p.gradients = {true, false, false};
+    CHECK(describe(plan(normalise(p), owned_decoder)).find("msda_fused_gradients") == std::string::npos);
+    p.gradients = {false, false, false};
+    CHECK(default_plan(normalise(p)).steps.empty());
+    CHECK(default_plan(normalise(p)).workspace_bytes == 0);
+}
+
 TEST_CASE("a gradient that is not asked for costs nothing") {
     Problem p = draw::detr(Pass::backward, 2, 0, Type::f16);
     p.gradients = {false, true, true};

@@ -170,6 +170,17 @@ TEST_CASE("default configs of model shapes spill nothing that matters on sm_80 a
                     const Problem p = problem_of(model_shape(id), pass, type);
                     jobs.push_back({test::compilers().back(), {canonical(p), p, default_config(p, silicon), silicon}});
                 }
+    for (const char* id : {"ddetr-enc", "ddetr-dec-b4"})
+        for (const Pass pass : {Pass::forward, Pass::backward})
+            for (const Reference reference : {Reference::points, Reference::boxes}) {
+                const Silicon silicon = test::silicon_for(90);
+                Problem p = problem_of(model_shape(id), pass, Type::f16);
+                p.softmax = true;
+                p.reference = reference;
+                p.reference_levels = reference == Reference::boxes ? 1 : 4;
+                p = normalise(p);
+                jobs.push_back({test::compilers().back(), {canonical(p), p, default_config(p, silicon), silicon}});
+            }
     int kernels = 0;
     for (const Compiled& result : compile_all(jobs)) {
         CAPTURE(result.form->name);
@@ -180,7 +191,9 @@ TEST_CASE("default configs of model shapes spill nothing that matters on sm_80 a
             CAPTURE(kernel.name);
             CHECK(kernel.registers > 0);
             // In the backward ptxas spills a few address words outside the inner loops (at most 68 bytes seen, sm_80).
-            const std::int64_t allowed = result.form->problem.pass == Pass::backward ? 96 : 0;
+            // Of a fused forward, a word or two that outlive the points (8 bytes seen, at 48 registers).
+            const Problem& p = result.form->problem;
+            const std::int64_t allowed = p.pass == Pass::backward ? 96 : p.softmax ? 16 : 0;
             CHECK(kernel.spill_store_bytes <= allowed);
             CHECK(kernel.spill_load_bytes <= allowed);
             kernels++;
