@@ -113,6 +113,22 @@ std::optional<std::string> DiskCache::load(const std::string& key) {
 
 void DiskCache::store(const std::string& key, std::string_view bytes) {
     if (!usable(true)) return;
+    std::vector<std::pair<std::string, std::string>> waiting;
+    {
+        const std::lock_guard lock(mutex_);
+        waiting.swap(waiting_);
+    }
+    for (const auto& [waiting_key, waiting_bytes] : waiting) publish(waiting_key, waiting_bytes);
+    publish(key, bytes);
+}
+
+void DiskCache::store_along(const std::string& key, std::string_view bytes) {
+    if (usable(false)) return publish(key, bytes);
+    const std::lock_guard lock(mutex_);
+    if (!directory_.empty() && state_ == State::unknown) waiting_.emplace_back(key, bytes);
+}
+
+void DiskCache::publish(const std::string& key, std::string_view bytes) {
     const std::string path = path_of(key);
     if (const auto error = files_.write_atomically(path, header_of(key, bytes) + std::string(bytes)))
         give_up(fmt::format("write {}", path), error.message());

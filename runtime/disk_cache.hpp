@@ -10,6 +10,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "runtime/warnings.hpp"
 #include "tuning_db/file_system.hpp"
@@ -31,6 +33,10 @@ class DiskCache {
     // for memory.
     void store(const std::string& key, std::string_view bytes);
 
+    // As store(), but makes no directory: without one the bytes wait in memory for the first store(). For what is learnt
+    // on the way to a kernel, so that a compile that is refused writes nothing.
+    void store_along(const std::string& key, std::string_view bytes);
+
     struct Usage {
         std::int64_t entries = 0;
         std::int64_t bytes = 0;
@@ -45,6 +51,7 @@ class DiskCache {
   private:
     std::string path_of(const std::string& key) const;
     bool usable(bool make);
+    void publish(const std::string& key, std::string_view bytes);
     void give_up(const std::string& what, const std::string& why);
 
     const FileSystem& files_;
@@ -52,6 +59,7 @@ class DiskCache {
     std::string why_off_;
     Warnings& warnings_;
     std::mutex mutex_;
+    std::vector<std::pair<std::string, std::string>> waiting_;  // key and bytes
     enum class State : std::uint8_t { unknown, good, off } state_ = State::unknown;
 };
 

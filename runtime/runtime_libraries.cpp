@@ -101,7 +101,7 @@ NvrtcMemory Runtime::State::nvrtc_memory() {
         return text ? parse_info(*text) : std::nullopt;
     };
     memory.remember = [this](const std::string& identity, const NvrtcInfo& info) {
-        cache.store(identity, text_of(info));
+        cache.store_along(identity, text_of(info));
     };
     return memory;
 }

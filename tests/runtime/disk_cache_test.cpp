@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <ctime>
@@ -72,6 +73,20 @@ TEST_CASE("lesson 24: truncated and flipped entries are removed, made anew, and 
     }
     CHECK(c.messages.size() == 1);
     CHECK(c.messages.at(0).find("damaged") != std::string::npos);
+}
+
+TEST_CASE("what is stored along waits for the first entry, and makes no directory of its own") {
+    Cache c;
+    const std::string note(32, 'c');
+    c.cache.store_along(note, "learnt");
+    CHECK(access((c.directory / "cache").c_str(), F_OK) != 0);
+    c.cache.store(key, payload);
+    CHECK(c.directory.files() == 2);
+    CHECK(c.cache.load(note) == "learnt");
+    const std::string later(32, 'd');
+    c.cache.store_along(later, "as well");
+    CHECK(c.cache.load(later) == "as well");
+    CHECK(c.messages.empty());
 }
 
 TEST_CASE("an entry stored under another key is not taken for this one") {

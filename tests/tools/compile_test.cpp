@@ -123,6 +123,7 @@ TEST_CASE("a GPU that the NVRTC has dropped is refused with a version that works
     CHECK(result.status == 3);
     CHECK(result.err.find("sm_70") != std::string::npos);
     CHECK(result.err.find("12.") != std::string::npos);
+    CHECK_FALSE(std::filesystem::exists(msda.path("cache")));
 }
 
 TEST_CASE("what no launch on that GPU would run is not compiled for it") {

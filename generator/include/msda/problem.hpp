@@ -64,7 +64,7 @@ struct Problem {
     Type value = Type::f32;                  // also of both its gradients and, unless e4m3, of the output
     Type location = Type::f32;               // f32 or the value's type
     Type weight = Type::f32;                 // f32 or the value's type
-    Type output = Type::f32;                 // the value's type; f16 or bf16 when value is e4m3
+    Type output = Type::f32;                 // f16 or bf16 when value is e4m3; else the value's type, or f32 for that
     Sampling sampling = Sampling::bilinear;  // what a location reads
     bool softmax = false;                    // weights are logits; softmax over ΣP inside the kernel
     Reference reference = Reference::none;   // where locations come from
