@@ -51,8 +51,10 @@ void run_tune(CLI::App& command, Session& session, const TuneOptions& options) {
         throw Error(Code::interrupted,
                     fmt::format("--total: no time was left for {} problems; what was tuned is saved, --resume goes on",
                                 results.out_of_time));
-    if (!results.failure.empty())
-        throw Error(Code::verify_failed, fmt::format("not all was tuned: {}", results.failure));
+    if (results.failed > 0)
+        throw Error(results.failure, fmt::format("{} problems could not be tuned, the warnings say why; what was tuned "
+                                                 "is saved",
+                                                 results.failed));
     if (results.faults > 0)
         throw Error(Code::driver_failed,
                     fmt::format("{} candidates broke the device; the best of the others are saved", results.faults));

@@ -152,8 +152,9 @@ void Tuning::one(const TuneTarget& target, double budget_s, CompileAhead* ahead)
     keep(target, tune(request, *track_, compile), command_of(options_, target, request));
 } catch (const Error& error) {
     if (error.code() == Code::interrupted || error.code() == Code::io_failed || error.code() == Code::bad_file) throw;
-    results_.failure = fmt::format("{}: {}", target.what.shape, error.what());
-    session_.err() << fmt::format("msda: warning: not tuned: {}\n", results_.failure);
+    results_.failed++;
+    results_.failure = error.code();
+    session_.err() << fmt::format("msda: warning: not tuned: {}: {}\n", target.what.shape, error.what());
 }
 
 void Tuning::keep(const TuneTarget& target, TuneOutcome outcome, const std::string& command) {

@@ -30,7 +30,8 @@ struct TuneResults {
     int faults = 0;
     int skipped = 0;
     int out_of_time = 0;  // problems that --total left no time for
-    std::string failure;  // of the last problem that could not be tuned
+    int failed = 0;       // problems that could not be tuned
+    Code failure{};       // of the last of them
 };
 
 class Tuning {
