@@ -54,6 +54,11 @@ std::optional<KernelCase> draw_kernel(std::uint64_t seed, const Silicon& silicon
     const std::int64_t points = dice.chance(3) ? 0 : dice.between(1, 8);
     for (std::size_t i = 0; i < p.levels.size(); i++) p.points.push_back(points > 0 ? points : dice.between(1, 9));
     if (dice.chance(5)) p.sampling = dice.pick({Sampling::nearest, Sampling::rtdetrv2, Sampling::rtdetrv2_square});
+    p.softmax = dice.chance(5);
+    if (dice.chance(5)) p.reference = dice.pick({Reference::points, Reference::boxes, Reference::pillars});
+    if (p.reference == Reference::pillars) p.pillars = dice.between(1, 4);
+    if (p.reference == Reference::points || p.reference == Reference::boxes)
+        p.reference_levels = dice.chance(2) ? 1 : static_cast<std::int64_t>(p.levels.size());
     if (p.pass == Pass::backward) {
         p.gradients = {!dice.chance(5), !dice.chance(5), !dice.chance(5)};
         if (p.gradients == Gradients{false, false, false}) p.gradients = {};
@@ -98,7 +103,8 @@ std::optional<Problem> draw_shape(const KernelCase& kernel, std::uint64_t shape,
 Inputs draw_inputs(const Problem& p, std::uint64_t seed) {
     Dice dice(seed * 2 + 7);
     Inputs inputs = make_inputs(p, dice.chance(2) ? Locations::model : Locations::uniform, seed, 1);
-    const bool edges = dice.chance(2), rough = dice.chance(2), odd_weights = dice.chance(3);
+    const bool edges = dice.chance(2) && p.reference == Reference::none, rough = dice.chance(2),
+               odd_weights = dice.chance(3);
     const std::int64_t rows = p.batch * p.queries * p.heads, points = p.total_points();
     for (std::int64_t row = 0; edges && row < rows; row++) {
         std::int64_t at = row * points;

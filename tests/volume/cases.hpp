@@ -1,5 +1,5 @@
-// Random problems at volume: one compiled kernel (a problem's family and a config) serves many shapes, so that thousands
-// of cases cost hundreds of compilations. The same numbers give the same cases on every machine.
+// Random problems at volume: one compiled kernel (a problem's family and a config) serves many shapes, so that
+// thousands of cases cost hundreds of compilations. The same numbers give the same cases on every machine.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,9 @@ struct KernelCase {
     std::string source;  // emitted
 };
 
-// The kernel of a seed: pass, types, heads, channels, levels, points, sampling, gradients, accumulator, alignment,
-// family or exact (one in five), the default config or (two in three) any of the space. Nothing where the seed's
-// problem has no kernel on that silicon.
+// The kernel of a seed: pass, types, heads, channels, levels, points, sampling, fusion, gradients, accumulator,
+// alignment, family or exact (one in five), the default config or (two in three) any of the space. Nothing where the
+// seed's problem has no kernel on that silicon.
 std::optional<KernelCase> draw_kernel(std::uint64_t seed, const Silicon& silicon);
 
 // A shape that the kernel serves: batch and queries from 0, level sizes from 1, gaps between levels, strides. The
