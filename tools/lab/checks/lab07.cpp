@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <limits>
 
 #include "tools/lab/cases.hpp"
 #include "tools/lab/checks/all.hpp"
@@ -50,16 +51,23 @@ void points(Attempt& attempt) {
     });
 }
 
+void run_owned(const StudentModule& student, const Case& c) {
+    const std::int64_t elements = c.problem.batch * c.problem.pixels * c.problem.heads * c.problem.head_dim;
+    // Every pixel looks at every query: the larger problems of the table would take minutes.
+    if (elements * c.problem.queries * c.problem.total_points() > 20'000'000) return;
+    const Launch launch{"backward_owned", blocks_of(elements), 128, 0, c.memory()};
+    student.launch(launch, c.shape, static_cast<int>(c.problem.total_points()), c.locations(), c.weights(),
+                   c.grad_output(), c.grad_value());
+    expect_reference(c, {"grad_value"});
+}
+
 void owned(Attempt& attempt) {
-    for_all_cases([&](const Case& c) {
-        const std::int64_t elements = c.problem.batch * c.problem.pixels * c.problem.heads * c.problem.head_dim;
-        // Every pixel looks at every query: the larger problems of the table would take minutes.
-        if (elements * c.problem.queries * c.problem.total_points() > 20'000'000) return;
-        const Launch launch{"backward_owned", blocks_of(elements), 128, 0, c.memory()};
-        attempt.student.launch(launch, c.shape, static_cast<int>(c.problem.total_points()), c.locations(), c.weights(),
-                               c.grad_output(), c.grad_value());
-        expect_reference(c, {"grad_value"});
-    });
+    for_all_cases([&](const Case& c) { run_owned(attempt.student, c); });
+    const Case infinite =
+        case_of("one element of grad_output is infinite",
+                cases::problem_of(Pass::backward, 1, 6, 2, 4, {{5, 6}, {2, 3}}, {2}, Type::f32), cases::Scene::model);
+    const_cast<float*>(infinite.grad_output())[3] = std::numeric_limits<float>::infinity();
+    run_owned(attempt.student, infinite);
 }
 
 }  // namespace
