@@ -153,29 +153,50 @@ Config dense_config(const Problem& p, const Silicon& s, const Config& sorted) {
     return p.encoder_like() && why_not(p, c, s).empty() ? c : sorted;
 }
 
+// What the direct form takes, µs on an H200: zero-fill, reds and rounding at the measured rates (4.3 and 3.8 TB/s),
+// half as much again and 8 for what they do not overlap (f32: ddetr-dec 35, ddetr-dec-b4 69, DINO 900 and 1100 queries
+// 56 and 75, five scales 65).
+double direct_us(const Problem& p, const Config& c, const Silicon& s) {
+    const auto elements = static_cast<double>(p.batch * p.pixels * p.heads * p.head_dim);
+    const auto points = static_cast<double>(p.batch * p.queries * p.heads * p.total_points());
+    const auto value_bytes = static_cast<double>(bytes_of(p.value));
+    const double sum_bytes = sums_in_scratch(p, c) ? 4 : value_bytes;
+    const double rounded = sums_in_scratch(p, c) ? elements * (sum_bytes + value_bytes) : 0;
+    const double red_rate = s.capability >= 90 ? 3.8e6 : 1e6;  // bytes a µs; older GPUs have no vector reds
+    const double reds = points * 4 * static_cast<double>(p.head_dim) * sum_bytes;
+    return 8 + 1.5 * ((elements * sum_bytes + rounded) / 4.3e6 + reds / red_rate);
+}
+
+// And the owned form: each block reads all points of its image, head and level; every pixel is written once (ddetr-dec
+// 50, ddetr-dec-b4 62, DINO 900 and 1100 queries 114 and 170, five scales 140).
+double owned_us(const Problem& p) {
+    const auto bytes =
+        static_cast<double>(p.batch * p.pixels * p.heads * p.head_dim) * static_cast<double>(bytes_of(p.value));
+    const auto row = static_cast<double>(p.queries * p.total_points());
+    return 10 + 6.1e-3 * row + bytes / 4.3e6 + 5e-5 * row * static_cast<double>(p.batch * p.heads);
+}
+
 Config backward_config(const Problem& p, const Silicon& s) {
     Config c;
     row_config(p, s, c);
     c.threads = 256;
     tile(p, c, 256);
     if (!p.gradients.value) return c;
-    // Few points a pixel: pulling them beats zero-fill, atomics and rounding. Many: sort them in the block that reads
-    // them.
+    // Few points a pixel: add them to zeros, or pull them to their pixels without zero-fill, atomics and rounding.
+    // Many: sum them up in the block that reads them.
     const std::int64_t contributions = p.batch * p.queries * p.heads * p.total_points() * 4;
     const bool sparse = contributions <= 4 * p.batch * p.pixels * p.heads;
-    // Where grad_value fits in L2, zero-fill and hardware reds of f32 stay there and beat pulling (RT-DETR B=1
-    // f32: 13.5 against 42 µs; DINO 900 queries: 33 against 106); native 16-bit reds do so at any size (ddetr-dec-b4:
-    // 36 against 61).
-    const std::int64_t bytes = p.batch * p.pixels * p.heads * p.head_dim * static_cast<std::int64_t>(bytes_of(p.value));
-    const bool small = p.value == Type::f32 && p.accumulate != Accumulate::deterministic && bytes <= s.l2_bytes / 2;
-    if (sparse && (small || (p.accumulate == Accumulate::native && bytes_of(p.value) == 2))) {
+    const bool no_f64_red = p.value == Type::f64 && s.capability < 60;
+    if (p.accumulate == Accumulate::deterministic || no_f64_red) return owned_config(p, s, c);
+    if (sparse) {
+        // Native 16-bit reds win at any size (ddetr-dec-b4: 36 against 61 µs).
+        const bool native = p.accumulate == Accumulate::native && bytes_of(p.value) == 2;
+        if (!native && owned_us(p) < direct_us(p, c, s)) return owned_config(p, s, c);
         Config direct = c;
         tile(p, direct, 64);
         direct.min_blocks = cut_of(p, c).chunks == 1 ? std::min(512, s.threads_per_sm) / row_threads(direct) : 0;
         return direct;
     }
-    const bool no_f64_red = p.value == Type::f64 && s.capability < 60;
-    if (p.accumulate == Accumulate::deterministic || sparse || no_f64_red) return owned_config(p, s, c);
     if (!can_sort(p, c)) return c;
     return dense_config(p, s, sorted_config(p, s, c));
 }
