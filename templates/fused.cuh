@@ -120,11 +120,11 @@ struct FusedPoints {
     MSDA_DEVICE ReadPoint<A> own(const Shape& shape, i64 row, int k, int p, int l, bool there) const {
         const int at = there ? p : T::points - 1;  // on level l too, the last
         ReadPoint<A> point = T::softmax && kept ? located(shape, row, at, l) : any(shape, row, at, l);
-        if constexpr (T::softmax && kept) point.weight = weight[k];
-        else if (!there) point.weight = 0;
+        if constexpr (T::softmax && kept) point.weight = weight[k < each ? k : 0];
+        if (!there) point.weight = 0;
         return point;
     }
-    // Any point.
+    // Any point, after start() or again().
     template <class Shape>
     MSDA_DEVICE ReadPoint<A> any(const Shape& shape, i64 row, int p, int l) const {
         ReadPoint<A> point = located(shape, row, p, l);
@@ -170,6 +170,7 @@ struct FusedPoints {
         return quotient(v, extent(l), reciprocal_of<A, T>(shape, l, extent));
     }
 
+    // A point without its weight.
     template <class Shape>
     MSDA_DEVICE ReadPoint<A> located(const Shape& shape, i64 row, int p, int l) const {
         ReadPoint<A> point;
