@@ -220,6 +220,7 @@ TEST_CASE("a common time is shared evenly, less what goes by beside the searches
     CHECK(time.share(2, 0) == 30);
     time.took(8, 6);
     CHECK(time.share(9, 10) == doctest::Approx(8));
+    CHECK(time.share(1000, 10) == msda::cli::SharedTime::useful_search);  // some well, the rest another time
     CHECK(time.share(1, 99.9) < msda::cli::SharedTime::least_search);
 }
 

@@ -65,7 +65,8 @@ Shard parse_shard(const std::string& text);
 std::string matching_shapes(const std::vector<std::string>& patterns);
 
 // Seconds that each of several searches may take of a common time: an equal share of what is left, less what the ones
-// before took beside searching.
+// before took beside searching. Where that would be too little to find anything, `useful_search` while the time lasts:
+// some are searched well and the rest another time.
 class SharedTime {
   public:
     // `total` 0: no common limit. `each`: the most that one search gets.
@@ -76,7 +77,7 @@ class SharedTime {
     // A search is over: it took `wall` seconds, `searched` of them searching.
     void took(double wall, double searched);
 
-    static constexpr double least_search = 0.5;
+    static constexpr double least_search = 0.5, useful_search = 2.5;
 
   private:
     double total_;

@@ -31,7 +31,8 @@ double now_s() { return std::chrono::duration<double>(std::chrono::steady_clock:
 double SharedTime::share(std::size_t left, double now) const {
     if (total_ <= 0) return each_;
     const double beside = searches_ > 0 ? beside_ / searches_ : 0;
-    return std::min(each_, (total_ - now) / static_cast<double>(left) - beside);
+    const double left_s = total_ - now;
+    return std::min({each_, std::max(left_s / static_cast<double>(left) - beside, useful_search), left_s - beside});
 }
 
 void SharedTime::took(double wall, double searched) {
