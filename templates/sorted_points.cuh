@@ -42,7 +42,7 @@ struct SortedPoints : TileBlock<T> {
     int* pixels;    // cells by falling number of visits
     int* bucket;
     int* box;       // of each level in the pass: least x, least y, −greatest x, −greatest y; then its Grid's first cell or −1, its cells
-    int* partial;
+    int* partial;   // one word a warp, 16-byte aligned: the compiler reads them by fours, and nothing else that others may be writing
 
     MSDA_DEVICE explicit SortedPoints(const Shape& s) : Block(s), shape(s) {
         char* at = shared_memory();
@@ -51,11 +51,11 @@ struct SortedPoints : TileBlock<T> {
         records = reinterpret_cast<Raw<16>*>(at);
         sums = records + max_points;
         box = reinterpret_cast<int*>(sums + max_points);
-        order = box + 8 * T::levels_per_pass;
+        partial = box + 8 * T::levels_per_pass;
+        order = partial + 36;
         starts = order + max_points;
         pixels = starts + T::cells + 1;
         bucket = pixels + T::cells;
-        partial = bucket + buckets;
     }
 
     MSDA_DEVICE Record record(int point) const {
