@@ -68,10 +68,15 @@ class Array {
     Array& operator=(const Array&) = delete;
 
     void* get() { return driver_ ? reinterpret_cast<void*>(address_) : host_.data(); }
-    // Both wait until the copy is done; neither waits for launches on a stream.
+    // Both wait until the copy is done; neither waits for launches on a stream. (A copy from pageable memory may return before its last bytes have
+    // arrived, and a stream made by Stream does not wait for them by itself.)
     void write(const std::vector<float>& values) {
-        if (driver_ != nullptr && count_ > 0) CUDA_MUST(driver_->to_device(address_, values.data(), bytes()));
-        if (driver_ == nullptr) host_ = values;
+        if (driver_ == nullptr) {
+            host_ = values;
+        } else if (count_ > 0) {
+            CUDA_MUST(driver_->to_device(address_, values.data(), bytes()));
+            CUDA_MUST(driver_->stream_wait(nullptr));
+        }
     }
     std::vector<float> read() const {
         std::vector<float> values(count_);
