@@ -24,7 +24,8 @@ constexpr std::size_t most_arguments = 24;
 
 }  // namespace
 
-GpuOperator::GpuOperator(Identity what, const Plan& plan, std::shared_ptr<DeviceContext> context, const Binary* binary)
+GpuOperator::GpuOperator(Identity what, const Plan& plan, const std::shared_ptr<DeviceContext>& context,
+                         const Binary* binary)
     : GpuOperator(std::move(what), plan, context,
                   binary != nullptr ? std::make_shared<const Module>(context, *binary, plan) : nullptr) {}
 

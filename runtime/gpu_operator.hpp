@@ -14,7 +14,8 @@ namespace msda {
 class GpuOperator final : public Operator::State {
   public:
     // A plan without kernels needs no binary. The context must be current. Throws as Module does.
-    GpuOperator(Identity identity, const Plan& plan, std::shared_ptr<DeviceContext> context, const Binary* binary);
+    GpuOperator(Identity identity, const Plan& plan, const std::shared_ptr<DeviceContext>& context,
+                const Binary* binary);
     // On a module that holds the plan's kernels, step by step, and may serve other operators too; null for a plan
     // without.
     GpuOperator(Identity identity, Plan plan, std::shared_ptr<DeviceContext> context,

@@ -101,7 +101,8 @@ std::vector<TrialSet> load_trials(const FileSystem& files, const std::string& da
         if (!file.ends_with(".json")) continue;
         std::string text;
         try {
-            if (const auto error = files.read(directory + "/" + file, text, Trust::anybody, largest_file))
+            if (const auto error =
+                    files.read(fmt::format("{}/{}", directory, file), text, Trust::anybody, largest_file))
                 throw Error(Code::io_failed, error.message());
             sets.push_back(parse_set(text));
         } catch (const std::exception& error) {
