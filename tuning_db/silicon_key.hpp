@@ -17,7 +17,7 @@ struct SiliconKey {
     std::int64_t l2_bytes = 0;
     int bus_width = 0;      // bits; 0: unknown
     std::string partition;  // MIG profile; empty: the whole GPU; "simulated": no GPU at all
-    auto operator<=>(const SiliconKey&) const = default;
+    auto operator<=>(const SiliconKey&) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 takes its 0 for a pointer
 };
 
 // The partition of records that the simulated device wrote; such a record never answers for a real GPU.
