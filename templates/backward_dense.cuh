@@ -54,10 +54,9 @@ struct BackwardDense : TilePoints<T, Shape> {
         int map_width, map_height, start;
         float per_row;  // 1 / width
         MSDA_DEVICE int cells() const { return 4 * width * height; }
-        // Pixel of a cell, −1 outside the map or the box. The row is exact below 2^20 squares: (square + ½) / width is at least ½ / width away from any
-        // integer, and off by less than (square + 1) / width · 2^-22.
+        // Pixel of a cell, −1 outside the map or the box.
         MSDA_DEVICE int pixel(int cell) const {
-            const int square = cell / 4, row = static_cast<int>((static_cast<float>(square) + 0.5f) * per_row);
+            const int square = cell / 4, row = quotient_of(square, per_row);
             const int px = x + (square - row * width) * 2 + cell % 2, py = y + row * 2 + cell / 2 % 2;
             const bool there = cell < cells() && static_cast<u32>(px) < static_cast<u32>(map_width) && static_cast<u32>(py) < static_cast<u32>(map_height);
             return there ? start + py * map_width + px : -1;

@@ -5,6 +5,10 @@
 
 namespace msda {
 
+// n / divisor for 0 ≤ n < 2^20, `inverse` being reciprocal(divisor). Exact: (n + ½) / divisor is at least ½ / divisor away from any integer, and off by
+// less than (n + 1) / divisor · 2^-22.
+MSDA_DEVICE int quotient_of(int n, float inverse) { return static_cast<int>((static_cast<float>(n) + 0.5f) * inverse); }
+
 struct f16 { u16 bits; };
 struct bf16 { u16 bits; };
 struct e4m3 { u8 bits; };

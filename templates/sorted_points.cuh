@@ -28,9 +28,6 @@ struct SortedPoints : TileBlock<T> {
     struct Grid {
         int x, y, width, height, first;
         float per_row;  // 1 / width
-        // Row of a cell, numbered from `first`. Exact below 2^20 cells: (cell + ½) / width is at least ½ / width away from any integer, and off by less
-        // than (cell + 1) / width · 2^-22.
-        MSDA_DEVICE int row(int cell) const { return static_cast<int>((static_cast<float>(cell) + 0.5f) * per_row); }
     };
 
     const Shape& shape;
@@ -229,7 +226,7 @@ struct SortedPoints : TileBlock<T> {
             const Grid g = grid(j);
             if (g.first >= 0 && cell >= g.first && g.first >= p.grid.first) p.level = first_level + j, p.grid = g;
         }
-        const int k = cell - p.grid.first, row = p.grid.row(k);
+        const int k = cell - p.grid.first, row = quotient_of(k, p.grid.per_row);
         p.x = p.grid.x + k - row * p.grid.width;
         p.y = p.grid.y + row;
         return p;

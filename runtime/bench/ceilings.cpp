@@ -13,8 +13,7 @@
 #include "runtime/device_stream.hpp"
 #include "runtime/measure/blocker.hpp"
 #include "runtime/measure/robust.hpp"
-#include "runtime/module.hpp"
-#include "runtime/runtime_state.hpp"
+#include "runtime/own_kernels.hpp"
 
 namespace msda {
 namespace {
@@ -31,7 +30,8 @@ class Meter {
   public:
     Meter(Runtime& runtime, const DevicePlace& place)
         : context_(place.context),
-          module_(load(runtime, context_)),
+          module_(load_own_kernels(runtime, context_, "ceilings.cu", ceilings_source(),
+                                   {kernel_names.begin(), kernel_names.end()}, threads)),
           stream_(context_),
           begin_(context_),
           end_(context_),
@@ -91,8 +91,6 @@ class Meter {
     }
 
   private:
-    static Module load(Runtime& runtime, const std::shared_ptr<DeviceContext>& context);
-
     static unsigned stream_blocks() { return static_cast<unsigned>(stream_bytes / 16 / threads); }
 
     void launch(Kernel kernel, unsigned blocks, void** arguments) {
@@ -122,20 +120,6 @@ class Meter {
     DeviceEvent begin_, end_;
     DeviceBuffer first_, second_;
 };
-
-Module Meter::load(Runtime& runtime, const std::shared_ptr<DeviceContext>& context) {
-    CompileRequest request;
-    request.name = "ceilings.cu";
-    request.source = ceilings_source();
-    for (const TemplateFile& file : template_files()) request.headers.push_back({file.name, file.text});
-    request.capability = context->device().silicon.capability;
-    const auto binary = runtime.state().binaries.get(request, context->driver().version);
-    Plan plan;
-    for (const char* name : kernel_names)
-        plan.steps.push_back({.kernel = name, .threads = threads, .arguments = {}, .target = {}});
-    const CurrentContext current(context->driver(), context->handle());
-    return Module(context, *binary, plan);
-}
 
 }  // namespace
 

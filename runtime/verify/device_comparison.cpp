@@ -7,11 +7,12 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include "generator/emit.hpp"
 #include "runtime/current_context.hpp"
-#include "runtime/runtime_state.hpp"
+#include "runtime/own_kernels.hpp"
 
 namespace msda {
 namespace {
@@ -29,24 +30,18 @@ struct Distance {
 
 std::string kernel_name(Type type) { return fmt::format("compare_{}", name(type)); }
 
-Module load(Runtime& runtime, const std::shared_ptr<DeviceContext>& context) {
-    CompileRequest request;
-    request.name = "compare.cu";
-    request.source = comparison_source();
-    for (const TemplateFile& file : template_files()) request.headers.push_back({file.name, file.text});
-    request.capability = context->device().silicon.capability;
-    const auto binary = runtime.state().binaries.get(request, context->driver().version);
-    Plan plan;
-    for (const Type type : types)
-        plan.steps.push_back({.kernel = kernel_name(type), .threads = threads, .arguments = {}, .target = {}});
-    const CurrentContext current(context->driver(), context->handle());
-    return Module(context, *binary, plan);
+std::vector<std::string> kernel_names() {
+    std::vector<std::string> names;
+    for (const Type type : types) names.push_back(kernel_name(type));
+    return names;
 }
 
 }  // namespace
 
 DeviceComparison::DeviceComparison(Runtime& runtime, const DevicePlace& place)
-    : context_(place.context), distances_(place), module_(load(runtime, context_)) {}
+    : context_(place.context),
+      distances_(place),
+      module_(load_own_kernels(runtime, context_, "compare.cu", comparison_source(), kernel_names(), threads)) {}
 
 double DeviceComparison::norm_error(const void* reference, Type type, const void* got, std::int64_t count) {
     const auto most = static_cast<std::int64_t>(context_->device().silicon.sm_count) * 8;
