@@ -88,10 +88,7 @@ struct SixteenBit {
 template <>
 struct Number<f16> : SixteenBit<f16> {
     static MSDA_DEVICE float widen(u16 b) { return half_to_float(b); }
-    static MSDA_DEVICE void widen_pair(u32 w, float& low, float& high) {
-        low = half_to_float(static_cast<u16>(w));
-        high = half_to_float(static_cast<u16>(w >> 16));
-    }
+    static MSDA_DEVICE void widen_pair(u32 w, float& low, float& high) { halves_to_floats(w, low, high); }
     static MSDA_DEVICE u16 narrow(float f) { return float_to_half(f); }
     static MSDA_DEVICE u32 narrow_pair(float low, float high) { return floats_to_halves(low, high); }
 };

@@ -40,6 +40,10 @@ MSDA_DEVICE float half_to_float(u16 h) {
     if (exponent == 0) return bits_to_float(sign | float_to_bits(static_cast<float>(mantissa) * 0x1p-24f));
     return bits_to_float(sign | (exponent + 112) << 23 | mantissa << 13);
 }
+MSDA_DEVICE void halves_to_floats(u32 pair, float& low, float& high) {
+    low = half_to_float(static_cast<u16>(pair));
+    high = half_to_float(static_cast<u16>(pair >> 16));
+}
 MSDA_DEVICE u16 float_to_half(float f) {
     const u32 bits = float_to_bits(f), magnitude = bits & 0x7fffffffu;
     const u16 sign = static_cast<u16>(bits >> 16 & 0x8000u);
