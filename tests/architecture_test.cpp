@@ -43,7 +43,7 @@ const std::vector<Part>& parts() {
          {"tools", "runtime", "runtime/include", "tuning_db", "generator", "generator/include", "labs"},
          {"fmt/", "nlohmann/", "xxhash.h", "CLI/"}},
         {"examples", {"examples", "runtime/include", "generator/include"}, {}},
-        {"python", {"python", "runtime/include", "generator/include"}, {}},
+        {"python", {"python", "runtime/include", "generator/include"}, {"torch/", "ATen/", "c10/"}},
         {"labs", {"labs", "runtime/include", "generator/include", "templates"}, {"cuda"}},
     };
     return all;

@@ -1,5 +1,15 @@
-"""python -m msda: says which driver, compiler and devices were found, and where they were looked for."""
+"""python -m msda: says which driver, compiler, devices and kernels were found, and where they were looked for.
 
-from . import doctor
+python -m msda build: compiles the extension (_extension.py).
+"""
 
-print(doctor(), end="")
+import sys
+
+from . import _extension, doctor
+
+if sys.argv[1:] == ["build"]:
+    print(_extension.build())
+elif sys.argv[1:]:
+    sys.exit(f"usage: python -m msda [build], got {' '.join(sys.argv[1:])}")
+else:
+    print(doctor(), end="")

@@ -95,14 +95,14 @@ def _prepare(fields: _library.ProblemFields, device: torch.device) -> int:
     return handle.value
 
 
-def _remember(operators: dict, key: tuple, prepared: Prepared) -> Prepared:
+def _remember(operators: dict, key: tuple, prepared: Prepared) -> None:
     while len(operators) >= MOST_OPERATORS:
         operators.pop(next(iter(operators)), None)
     operators[key] = prepared
-    return prepared
 
 
-def _prepare_forward(key, value, locations, weights, settings, scales, output_type, alignment) -> Prepared:
+def prepare_forward(value, locations, weights, settings, scales, output_type, alignment) -> tuple:
+    """Checks the arguments; the handle of their operator, the shape and the type of its output."""
     sizes = _problem.sizes_of(value, locations, weights, settings)
     _problem.check_scales(value, scales)
     tensors = {"value": value, "locations": locations, "weights": weights}
@@ -110,9 +110,7 @@ def _prepare_forward(key, value, locations, weights, settings, scales, output_ty
     dtype = _problem.output_type(value, output_type)
     fields = _fields(FORWARD, value, locations, weights, settings, alignment)
     fields.output_type = _library.TYPES[TYPE_NAMES[dtype]]
-    handle = _prepare(fields, value.device)
-    output = template((sizes.batch, sizes.queries, sizes.heads * sizes.head_dim), dtype, value.device)
-    return _remember(_forwards, key, Prepared(handle, (output,), value.device))
+    return _prepare(fields, value.device), (sizes.batch, sizes.queries, sizes.heads * sizes.head_dim), dtype
 
 
 def forward(
@@ -133,7 +131,9 @@ def forward(
     prepared = _forwards.get(key)
     if prepared is None:
         settings = Settings(*key[13:16], sampling, softmax, accumulate)
-        prepared = _prepare_forward(key, value, locations, weights, settings, scales, output_type, alignment)
+        handle, shape, dtype = prepare_forward(value, locations, weights, settings, scales, output_type, alignment)
+        prepared = Prepared(handle, (template(shape, dtype, value.device),), value.device)
+        _remember(_forwards, key, prepared)
     output = _empty_like(prepared.templates[0], memory_format=_dense)
     scratch = prepared.workspace
     if scratch is not None:
@@ -151,7 +151,8 @@ def forward(
     return output
 
 
-def _prepare_backward(key, grad, value, locations, weights, settings, mask, alignment) -> Prepared:
+def prepare_backward(grad, value, locations, weights, settings, mask, alignment) -> int:
+    """Checks the arguments; the handle of their operator."""
     sizes = _problem.sizes_of(value, locations, weights, settings)
     expected = (sizes.batch, sizes.queries, sizes.heads * sizes.head_dim)
     if tuple(grad.shape) != expected:
@@ -161,12 +162,7 @@ def _prepare_backward(key, grad, value, locations, weights, settings, mask, alig
     _problem.check_layout(value=value, locations=locations, weights=weights, grad=grad)
     fields = _fields(BACKWARD, value, locations, weights, settings, alignment)
     fields.gradients = sum(1 << i for i in range(3) if mask[i])
-    handle = _prepare(fields, value.device)
-    wanted = tuple(
-        template(tensor.shape, tensor.dtype, value.device) if asked else None
-        for tensor, asked in zip((value, locations, weights), mask, strict=True)
-    )
-    return _remember(_backwards, key, Prepared(handle, wanted, value.device))
+    return _prepare(fields, value.device)
 
 
 def backward(
@@ -195,7 +191,13 @@ def backward(
     prepared = _backwards.get(key)
     if prepared is None:
         settings = Settings(*key[16:19], sampling, softmax, accumulate)
-        prepared = _prepare_backward(key, grad, value, locations, weights, settings, mask, alignment)
+        handle = prepare_backward(grad, value, locations, weights, settings, mask, alignment)
+        wanted = tuple(
+            template(tensor.shape, tensor.dtype, value.device) if asked else None
+            for tensor, asked in zip((value, locations, weights), mask, strict=True)
+        )
+        prepared = Prepared(handle, wanted, value.device)
+        _remember(_backwards, key, prepared)
     value_like, locations_like, weights_like = prepared.templates
     scratch = prepared.workspace
     if into is None:

@@ -1,14 +1,16 @@
 """The operators torch.ops.msda.forward and backward: schema, CPU and CUDA kernels, fake kernels, autograd and autocast.
 
-They are registered key by key instead of through torch.library.custom_op, whose wrappers cost more than the launch they lead to.
+They are registered key by key instead of through torch.library.custom_op, whose wrappers cost more than the launch they lead to. Where the
+extension is built (_extension.py), forward and backward have its kernels on the CPU and on GPUs instead of those here.
 """
 
 from __future__ import annotations
 
 import torch
 from torch._functorch.utils import enable_single_level_autograd_function as _one_level
+from torch.autograd import forward_ad as _forward_ad
 
-from . import _levels, _prepared, _problem
+from . import _compiled, _extension, _levels, _prepared, _problem
 from ._problem import Settings
 
 _SETTINGS = (
@@ -17,11 +19,11 @@ _SETTINGS = (
 _TENSOR_LEVELS = "Tensor value_spatial_shapes, Tensor value_level_start_index"
 
 _library = torch.library.Library("msda", "DEF")
-_library.define(
-    f"forward(Tensor value, Tensor locations, Tensor weights, {_SETTINGS}, Tensor? scales=None, ScalarType? output_type=None) -> Tensor"
-)
+_FORWARD = f"Tensor value, Tensor locations, Tensor weights, {_SETTINGS}, Tensor? scales=None, ScalarType? output_type=None"
+_BACKWARD = f"Tensor grad, Tensor value, Tensor locations, Tensor weights, {_SETTINGS}, *, bool[3] mask"
+_library.define(f"forward({_FORWARD}) -> Tensor")
 # The gradients that `mask` asks for, in the order value, locations, weights.
-_library.define(f"backward(Tensor grad, Tensor value, Tensor locations, Tensor weights, {_SETTINGS}, *, bool[3] mask) -> Tensor[]")
+_library.define(f"backward({_BACKWARD}) -> Tensor[]")
 # The same with levels in tensors, for graphs that cannot know what these hold.
 _library.define(f"forward.levels(Tensor value, {_TENSOR_LEVELS}, Tensor locations, Tensor weights) -> Tensor")
 _library.define(
@@ -32,6 +34,8 @@ forward = torch.ops.msda.forward.default
 backward = torch.ops.msda.backward.default
 forward_levels = torch.ops.msda.forward.levels
 backward_levels = torch.ops.msda.backward.levels
+
+_has_extension = _extension.load()
 
 
 def _backward_kernel(grad, value, locations, weights, *settings, mask):
@@ -47,8 +51,9 @@ def _backward_levels_kernel(grad, value, shapes, starts, locations, weights, *, 
 
 
 for _key in ("CPU", "CUDA"):
-    _library.impl("forward", _prepared.forward, _key)
-    _library.impl("backward", _backward_kernel, _key)
+    if not _has_extension:
+        _library.impl("forward", _prepared.forward, _key)
+        _library.impl("backward", _backward_kernel, _key)
     _library.impl("forward.levels", _forward_levels_kernel, _key)
     _library.impl("backward.levels", _backward_levels_kernel, _key)
 
@@ -111,10 +116,11 @@ _below_autograd = torch._C._AutoDispatchBelowAutograd
 
 
 def _direct(value, locations, weights) -> bool:
-    """True when nothing stands between a call on the CPU or a GPU and its kernel: plain tensors on such a device, no mode that
-    watches calls, no function transform."""
+    """True when nothing stands between a call on the CPU or a GPU and its kernel: plain tensors on such a device, none negated lazily, no
+    mode that watches calls, no function transform."""
     return (
         type(value) in _plain and type(locations) in _plain and type(weights) in _plain
+        and not (value.is_neg() or locations.is_neg() or weights.is_neg())
         and (value.is_cuda or value.is_cpu) and not _modes() and _transforms() is None
     )  # fmt: skip
 
@@ -136,7 +142,7 @@ class _Forward(torch.autograd.Function):
         need = ctx.needs_input_grad
         # A pixel that is chosen, not interpolated, has no gradient by its place.
         mask = (need[0], need[1] and (len(settings) < 4 or settings[3] == "bilinear"), need[2])
-        if not _is_grad_enabled() and type(grad) in _plain and _direct(value, locations, weights):
+        if not _is_grad_enabled() and type(grad) in _plain and not grad.is_neg() and _direct(value, locations, weights):
             return (*_prepared.backward(grad, value, locations, weights, *settings, mask=mask), None)
         gradients = iter(backward(grad, value, locations, weights, *settings, mask=mask))
         return (*(next(gradients) if asked else None for asked in mask), None)
@@ -197,7 +203,14 @@ def _check_differentiable(value, scales) -> None:
         raise ValueError("scales: expected a tensor that requires no gradient")
 
 
+def _refuse_tangents(*tensors) -> None:
+    if any(_forward_ad.unpack_dual(tensor).tangent is not None for tensor in tensors):
+        raise NotImplementedError("msda: forward-mode derivatives of multi-scale deformable attention are not available")
+
+
 def _needed(value, locations, weights, rest) -> bool:
+    if _forward_ad._current_level >= 0:
+        _refuse_tangents(value, locations, weights)
     needed = _is_grad_enabled() and (value.requires_grad or locations.requires_grad or weights.requires_grad)
     if needed or len(rest) > 6:
         _check_differentiable(value, rest[6] if len(rest) > 6 else None)
@@ -228,7 +241,7 @@ _profiled = torch._C._autograd._profiler_enabled
 _traced = torch._C._get_tracing_state
 
 
-def eager(value, locations, weights, settings):
+def _eager(value, locations, weights, settings):
     """torch.ops.msda.forward without the dispatcher, where nobody would see the difference: no autocast, no mode, no profiler, no
     tracing, no transform, plain tensors. That halves the host's time of a call. ``settings``: the schema's after the tensors, the first
     six at most.
@@ -237,8 +250,9 @@ def eager(value, locations, weights, settings):
     """
     if (
         _autocast() or _function_modes() or _modes() or _profiled() or _traced() is not None or _transforms() is not None
+        or _forward_ad._current_level >= 0
         or not (type(value) in _plain and type(locations) in _plain and type(weights) in _plain)
-        or not (value.is_cuda or value.is_cpu)
+        or value.is_neg() or locations.is_neg() or weights.is_neg() or not (value.is_cuda or value.is_cpu)
     ):  # fmt: skip
         return forward(value, locations, weights, *settings)
     if _is_grad_enabled() and (value.requires_grad or locations.requires_grad or weights.requires_grad):
@@ -246,6 +260,19 @@ def eager(value, locations, weights, settings):
             _check_differentiable(value, None)
         return _apply_direct(value, locations, weights, settings)
     return _prepared.forward(value, locations, weights, *settings)
+
+
+_DEFAULTS = tuple(Settings._field_defaults.values())
+
+
+def _eager_compiled(value, locations, weights, settings):
+    """The same where the dispatcher leads to C++, at less cost where the schema fills in the defaults."""
+    if settings[1:] == _DEFAULTS:
+        return forward(value, locations, weights, settings[0])
+    return forward(value, locations, weights, *settings)
+
+
+eager = _eager_compiled if _has_extension else _eager
 
 
 def _forward_levels_autograd(value, shapes, starts, locations, weights):
@@ -268,8 +295,11 @@ def _backward_levels_autograd(*arguments, mask):
 
 
 _library.impl("forward", _forward_autograd, "Autograd")
-_library.impl("forward", _forward_autograd_direct, "AutogradCPU")
-_library.impl("forward", _forward_autograd_direct, "AutogradCUDA")
+if _has_extension:
+    _compiled.register(_library, _FORWARD, _BACKWARD, _forward_autograd, _backward_autograd)
+else:
+    _library.impl("forward", _forward_autograd_direct, "AutogradCPU")
+    _library.impl("forward", _forward_autograd_direct, "AutogradCUDA")
 _library.impl("backward", _backward_autograd, "Autograd")
 _library.impl("forward.levels", _forward_levels_autograd, "Autograd")
 _library.impl("backward.levels", _backward_levels_autograd, "Autograd")

@@ -1,11 +1,14 @@
-"""Host time of one call, without waiting for the GPU, in µs: through the function, through torch.ops, with and without gradients, and bare.
+"""Host time of one call, without waiting for the GPU, in µs: through the function, through torch.ops, with and without gradients, and bare;
+with the kernels in Python, and with those of the extension where it is built.
 
 On a GPU the problem is so small that it is never waited for; on the CPU it is empty, so that only the way there is measured.
 Usage: host_cost.py [cuda|cpu] [OUT.json]
 """
 
 import json
+import os
 import statistics
+import subprocess
 import sys
 import time
 
@@ -16,6 +19,8 @@ from msda import _prepared, mmcv
 from msda._library import pack_tensors
 
 CALLS, ROUNDS = 50, 300
+MOST = 15  # us of a call through torch.ops
+KERNELS_DO_NOT_MATTER = ("launch", "kernel", "for comparison")
 
 
 def measure(call, device):
@@ -46,7 +51,7 @@ def cases(device):
     on_device = torch.tensor(levels, device=device), torch.tensor([0, 64, 80, 84], device=device)
     function = mmcv.MultiScaleDeformableAttnFunction.apply
 
-    output = attend(value, levels, locations, weights)
+    output = _prepared.forward(value, locations, weights, shapes)
     (prepared,) = _prepared._forwards.values()
     scratch = prepared.workspace
     scratch = None if scratch is None else torch.empty_like(scratch, memory_format=torch.contiguous_format)
@@ -75,16 +80,35 @@ def cases(device):
     }
 
 
-def main():
-    device = sys.argv[1] if len(sys.argv) > 1 else "cuda" if torch.cuda.is_available() else "cpu"
+def rows(device):
+    """The cases in this process, which has the kernels of one kind."""
     torch.set_num_threads(1)
-    times = {name: measure(call, device) for name, call in cases(device).items()}
-    print("  median    least  us a call")
+    calls = cases(device)
+    if msda.backend().startswith("C++"):
+        calls = {f"{name}, extension": call for name, call in calls.items() if not name.startswith(KERNELS_DO_NOT_MATTER)}
+    return {name: measure(call, device) for name, call in calls.items()}
+
+
+def rows_of_process(device, extension):
+    environment = {**os.environ, "MSDA_TORCH_EXTENSION": extension}
+    return json.loads(subprocess.check_output([sys.executable, __file__, "rows", device], env=environment))
+
+
+def main():
+    if sys.argv[1:2] == ["rows"]:
+        print(json.dumps(rows(sys.argv[2])))
+        return
+    device = sys.argv[1] if len(sys.argv) > 1 else "cuda" if torch.cuda.is_available() else "cpu"
+    times = rows_of_process(device, "0")
+    if msda.backend().startswith("C++"):
+        times |= rows_of_process(device, "1")
+    print(f"torch.ops.msda: {msda.backend()}\n  median    least  us a call")
     for name, of_call in times.items():
         print(f"{of_call['median']:8.2f} {of_call['least']:8.2f}  {name}")
     if device == "cuda":
-        slow = [name for name in ("torch.ops", "torch.ops with gradients") if times[name]["median"] > 15]
-        print("verdict: " + (f"over 15 us: {', '.join(slow)}" if slow else "torch.ops within 15 us, with and without gradients"))
+        for name, of_call in times.items():
+            if name.startswith("torch.ops"):
+                print(f"verdict: {name}: {'within' if of_call['median'] <= MOST else 'OVER'} {MOST} us")
     if len(sys.argv) > 2:
         gpu = torch.cuda.get_device_name() if device == "cuda" else None
         with open(sys.argv[2], "w") as file:

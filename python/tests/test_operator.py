@@ -2,8 +2,10 @@
 
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 import msda
+from msda import _prepared, ops
 from reference import attention, draw
 
 attend = msda.multi_scale_deformable_attention
@@ -122,18 +124,55 @@ def test_sums_of_16_bit_gradients_do_not_stall(accumulate):
     assert value.grad[0, 0, 0].tolist() == [4096.0] * 8
 
 
-def test_only_the_gradients_that_are_needed_are_computed(monkeypatch):
-    from msda import _prepared
+class Backwards(TorchDispatchMode):
+    """Notes the masks of the backward operators that run under it."""
 
-    masks = []
-    whole = _prepared.backward
-    monkeypatch.setattr(_prepared, "backward", lambda *a, mask, **k: masks.append(tuple(mask)) or whole(*a, mask=mask, **k))
+    def __init__(self):
+        super().__init__()
+        self.masks = []
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        if function is ops.backward:
+            self.masks.append(tuple(kwargs["mask"]))
+        return function(*args, **(kwargs or {}))
+
+
+def test_only_the_gradients_that_are_needed_are_computed():
     value, levels, locations, weights = draw()
     for wanted in [(True, False, False), (False, True, True), (False, False, True)]:
         leaves = [t.clone().requires_grad_(asked) for t, asked in zip((value, locations, weights), wanted, strict=True)]
-        attend(leaves[0], levels, *leaves[1:]).sum().backward()
+        output = attend(leaves[0], levels, *leaves[1:]).sum()
+        with Backwards() as seen:
+            output.backward()
         assert [leaf.grad is not None for leaf in leaves] == list(wanted)
-    assert masks == [(True, False, False), (False, True, True), (False, False, True)]
+        assert seen.masks == [wanted]
+
+
+@pytest.mark.parametrize("which", [0, 1, 2])
+def test_a_tensor_that_is_negated_lazily_is_read_as_what_it_is(which):
+    value, levels, locations, weights = draw()
+    tensors = [value, locations, weights]
+    expected = gradients(attend, value, levels, locations, weights)
+    tensors[which] = torch._neg_view(-tensors[which])
+    assert tensors[which].is_neg()
+    assert torch.equal(attend(tensors[0], levels, *tensors[1:]), expected[0])
+    leaves = [tensor if i == which else tensor.clone().requires_grad_() for i, tensor in enumerate(tensors)]
+    output = attend(leaves[0], levels, *leaves[1:])
+    torch.manual_seed(1)
+    output.backward(torch._neg_view(-torch.randn(output.shape)))
+    for i in range(3):
+        assert i == which or torch.equal(leaves[i].grad, expected[1 + i])
+
+
+def test_forward_mode_derivatives_are_refused():
+    value, levels, locations, weights = draw()
+    with torch.autograd.forward_ad.dual_level():
+        dual = torch.autograd.forward_ad.make_dual(value, value)
+        with pytest.raises(NotImplementedError, match="forward-mode"):
+            attend(dual, levels, locations, weights)
+        assert torch.autograd.forward_ad.unpack_dual(attend(value, levels, locations, weights)).tangent is None
+    with pytest.raises(NotImplementedError, match="forward-mode"):
+        torch.func.jvp(lambda v: attend(v, levels, locations, weights), (value,), (value,))
 
 
 def test_without_gradients_no_graph_is_built():
@@ -155,11 +194,10 @@ def test_second_derivatives_are_refused():
 
 
 def test_remembers_shapes_up_to_a_limit(monkeypatch):
-    from msda import _prepared
-
     monkeypatch.setattr(_prepared, "MOST_OPERATORS", 3)
     monkeypatch.setattr(_prepared, "_forwards", {})
     for queries in range(1, 8):
         value, levels, locations, weights = draw(queries=queries)
-        torch.testing.assert_close(attend(value, levels, locations, weights), attention(value, levels, locations, weights))
+        got = _prepared.forward(value, locations, weights, (6, 4, 3, 5))
+        torch.testing.assert_close(got, attention(value, levels, locations, weights))
     assert len(_prepared._forwards) == 3

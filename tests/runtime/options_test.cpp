@@ -75,10 +75,10 @@ TEST_CASE("docs/environment.md lists exactly the variables that the code reads, 
     const std::filesystem::path root = msda::test::source_folder();
     std::set<std::string> read;
     // A quoted name on a line that asks for a variable.
-    const std::regex asks("(?:getenv|variable|environment|flag|count)\\(\"(MSDA_[A-Z_]+)\"");
-    for (const char* part : {"generator", "tuning_db", "runtime", "tools"})
+    const std::regex asks("(?:getenv|variable|environment|flag|count|environ\\.get)\\(\"(MSDA_[A-Z_]+)\"");
+    for (const char* part : {"generator", "tuning_db", "runtime", "tools", "python/msda"})
         for (const auto& entry : std::filesystem::recursive_directory_iterator(root / part))
-            if (entry.path().extension() == ".cpp" || entry.path().extension() == ".hpp")
+            if (const auto kind = entry.path().extension(); kind == ".cpp" || kind == ".hpp" || kind == ".py")
                 for (const std::string& name : matches(read_text(entry.path()), asks)) read.insert(name);
     const auto documented = matches(read_text(root / "docs/environment.md"), std::regex("\\| `(MSDA_[A-Z_]+)` \\|"));
     CHECK(read.size() > 8);
