@@ -2,6 +2,7 @@
 // them.
 #include <algorithm>
 #include <bit>
+#include <limits>
 
 #include "generator/backward.hpp"
 #include "generator/geometry.hpp"
@@ -30,9 +31,10 @@ int heads_of(const Problem& p, int lanes) {
 // Threads that all rows make, a lane group each.
 std::int64_t row_lanes(const Problem& p, int lanes) { return p.batch * p.queries * p.heads * lanes; }
 
-// Parts that share a row's points: only where rows alone leave the GPU empty (300 queries, batch 4: 14.0 -> 9.4 µs).
+// Parts that share a row's points: only where rows alone leave the GPU empty (300 queries, batch 4: 14.0 -> 9.4 µs;
+// batch 16 on RT-DETR's maps: 19.2 -> 18.1, backward 88 -> 85).
 int split_of(const Problem& p, const Config& c, const Silicon& s) {
-    const std::int64_t wanted = static_cast<std::int64_t>(s.sm_count) * 2048;
+    const std::int64_t wanted = static_cast<std::int64_t>(s.sm_count) * 2560;
     int split = 1;
     while (row_lanes(p, c.lanes) * split * 2 <= wanted && split * 2 <= 4 && c.lanes * c.heads * split * 2 <= 32 &&
            p.total_points() >= split * 2 * 2)
@@ -92,14 +94,36 @@ int owned_cells(const Problem& p, const Config& c) {
     return static_cast<int>(std::clamp<std::int64_t>((32 << 10) / row, 1, 256));
 }
 
+// Pixels a block of `once` owns: the largest level in equal ranges, so many that the blocks fill whole waves of the GPU
+// (two of 512 threads share an SM's registers). Reading and sorting the points cost a block what 2000 pixels cost it
+// (ddetr-dec-b4 f16: 43.6 µs with 4200 pixels, 46.1 with 5600, one wave each; 50.2 with 2800, two waves).
+int once_cells(const Problem& p, const Silicon& s, Config once) {
+    const auto pixels = [](const Level& l) { return l.height * l.width; };
+    const std::int64_t largest = pixels(*std::ranges::max_element(p.levels, {}, pixels));
+    const std::int64_t on_sm = std::max(1, s.registers_per_sm / (64 * once.threads));
+    std::int64_t best = 256, least = std::numeric_limits<std::int64_t>::max();
+    for (std::int64_t ranges = 1; ceil_div(largest, ranges) >= 256 || ranges == 1; ranges++) {
+        const std::int64_t cells = std::max<std::int64_t>(256, ceil_div(largest, ranges));
+        once.cells = static_cast<int>(cells);
+        if (owned_shared_bytes(p, once) > s.shared_per_block) continue;
+        const std::int64_t slots =
+            s.sm_count * std::clamp<std::int64_t>(s.shared_per_sm / owned_shared_bytes(p, once), 1, on_sm);
+        std::int64_t blocks = 0;
+        for (const Level& level : p.levels) blocks += p.batch * p.heads * ceil_div(pixels(level), cells);
+        const std::int64_t cost = ceil_div(blocks, slots) * (cells + 2000);
+        if (cost < least) best = cells, least = cost;
+    }
+    return static_cast<int>(best);
+}
+
 // Few enough points that a block can keep them all: then it reads them once and owns many pixels (ddetr-dec-b4 f16: 45
 // µs with 4096 pixels and 512 threads, 70 with 256 threads, 96 with the sums in shared memory).
 void keep_all(const Problem& p, const Silicon& s, Config& c) {
     Config once = c;
     once.kept = kept_points(p);
-    once.cells = static_cast<int>(std::clamp<std::int64_t>(p.batch * p.heads * p.pixels / (2 * s.sm_count), 256, 4096));
     tile(p, once, 512);
     once.threads = row_threads(once);
+    once.cells = once_cells(p, s, once);
     if (owned_once(p, once) && why_not(p, once, s).empty()) c = once;
 }
 
