@@ -18,25 +18,29 @@ def _described(handle: int) -> list:
 def _alignment(*tensors) -> int:
     address = 0
     for tensor in tensors:
-        address |= tensor.data_ptr()
+        if tensor is not None:
+            address |= tensor.data_ptr()
     return address & 15
 
 
 def _prepare_forward(
     value, locations, weights, shapes, starts=(), points=(), sampling="bilinear", softmax=False, accumulate="automatic",
-    scales=None, output_type=None,
+    scales=None, output_type=None, references=None, pillars=False,
 ):  # fmt: skip
     settings = Settings(tuple(shapes), tuple(starts), tuple(points), sampling, softmax, accumulate)
-    alignment = _alignment(value, locations, weights)
-    return _described(_prepared.prepare_forward(value, locations, weights, settings, scales, output_type, alignment)[0])
+    alignment = _alignment(value, locations, weights, references)
+    return _described(
+        _prepared.prepare_forward(value, locations, weights, settings, scales, output_type, references, pillars, alignment)[0]
+    )
 
 
 def _prepare_backward(
-    grad, value, locations, weights, shapes, starts=(), points=(), sampling="bilinear", softmax=False, accumulate="automatic", *, mask,
+    grad, value, locations, weights, shapes, starts=(), points=(), sampling="bilinear", softmax=False, accumulate="automatic",
+    references=None, pillars=False, *, mask,
 ):  # fmt: skip
     settings = Settings(tuple(shapes), tuple(starts), tuple(points), sampling, softmax, accumulate)
-    alignment = _alignment(grad, value, locations, weights)
-    return _described(_prepared.prepare_backward(grad, value, locations, weights, settings, mask, alignment))
+    alignment = _alignment(grad, value, locations, weights, references)
+    return _described(_prepared.prepare_backward(grad, value, locations, weights, settings, references, pillars, mask, alignment))
 
 
 def register(library, forward: str, backward: str, general_forward, general_backward) -> None:

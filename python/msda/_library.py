@@ -19,6 +19,7 @@ FORWARD, BACKWARD = 0, 1
 TYPES = {"f32": 0, "f16": 1, "bf16": 2, "f64": 3, "e4m3": 4}
 ACCUMULATE = {"automatic": 0, "native": 1, "f32": 2, "deterministic": 3}
 SAMPLING = {"bilinear": 0, "nearest": 1, "rtdetrv2": 2, "rtdetrv2_square": 3}
+REFERENCE = {"none": 0, "points": 1, "boxes": 2, "pillars": 3}
 SPECIALISE = {"exact": 0, "family": 1}
 GRADIENT_VALUE, GRADIENT_LOCATION, GRADIENT_WEIGHT = 1, 2, 4
 

@@ -47,12 +47,18 @@ def template(shape, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
     return torch.empty(1, dtype=dtype, device=device).expand(shape)
 
 
+def _of(tensor: torch.Tensor) -> tuple:
+    """What an operator depends on of a tensor that few calls have."""
+    return tensor.shape, tensor.dtype, tensor.device, tensor.is_contiguous()
+
+
 def _array(numbers):
     return (c_int64 * len(numbers))(*numbers)
 
 
-def _fields(pass_: int, value, locations, weights, settings: Settings, alignment: int) -> _library.ProblemFields:
+def _fields(pass_: int, value, locations, weights, settings: Settings, references, pillars, alignment: int) -> _library.ProblemFields:
     sizes = _problem.sizes_of(value, locations, weights, settings)
+    kind, count = _problem.references_of(locations, references, pillars, sizes)
     strides = (0, 0, 0) if value.is_contiguous() else value.stride()[:3]
     return _library.ProblemFields(
         struct_size=ctypes.sizeof(_library.ProblemFields),
@@ -68,6 +74,9 @@ def _fields(pass_: int, value, locations, weights, settings: Settings, alignment
         points=_array(sizes.points),
         value_strides=strides,
         alignment=(alignment & -alignment) or 16,
+        reference=_library.REFERENCE[kind],
+        reference_levels=0 if pillars else count,
+        pillars=count if pillars else 0,
         pass_=pass_,
         value_type=_library.TYPES[TYPE_NAMES[value.dtype]],
         location_type=_library.TYPES[TYPE_NAMES[locations.dtype]],
@@ -101,37 +110,37 @@ def _remember(operators: dict, key: tuple, prepared: Prepared) -> None:
     operators[key] = prepared
 
 
-def prepare_forward(value, locations, weights, settings, scales, output_type, alignment) -> tuple:
+def prepare_forward(value, locations, weights, settings, scales, output_type, references, pillars, alignment) -> tuple:
     """Checks the arguments; the handle of their operator, the shape and the type of its output."""
     sizes = _problem.sizes_of(value, locations, weights, settings)
     _problem.check_scales(value, scales)
-    tensors = {"value": value, "locations": locations, "weights": weights}
-    _problem.check_layout(**tensors, **({} if scales is None else {"scales": scales}))
+    fields = _fields(FORWARD, value, locations, weights, settings, references, pillars, alignment)
+    _problem.check_layout(value=value, locations=locations, weights=weights, scales=scales, references=references)
     dtype = _problem.output_type(value, output_type)
-    fields = _fields(FORWARD, value, locations, weights, settings, alignment)
     fields.output_type = _library.TYPES[TYPE_NAMES[dtype]]
     return _prepare(fields, value.device), (sizes.batch, sizes.queries, sizes.heads * sizes.head_dim), dtype
 
 
 def forward(
     value, locations, weights, shapes, starts=(), points=(), sampling="bilinear", softmax=False, accumulate="automatic",
-    scales=None, output_type=None,
+    scales=None, output_type=None, references=None, pillars=False,
 ):  # fmt: skip
     """The output (B, Q, M*D) on the device of the tensors, on its current stream."""
     device = value.get_device()
     value_at, locations_at, weights_at = value.data_ptr(), locations.data_ptr(), weights.data_ptr()
-    alignment = (value_at | locations_at | weights_at) & 15
+    references_at = 0 if references is None else references.data_ptr()
+    alignment = (value_at | locations_at | weights_at | references_at) & 15
     key = (
         value.shape, locations.shape, weights.shape, value.dtype, locations.dtype, weights.dtype,
         device, locations.get_device(), weights.get_device(),
         value.is_contiguous() or value.stride(), locations.is_contiguous(), weights.is_contiguous(), alignment,
         tuple(shapes), tuple(starts), tuple(points), sampling, softmax, accumulate,
-        scales is None or (scales.shape, scales.dtype, scales.device, scales.is_contiguous()), output_type,
+        scales is None or _of(scales), output_type, references is None or _of(references), pillars,
     )  # fmt: skip
     prepared = _forwards.get(key)
     if prepared is None:
         settings = Settings(*key[13:16], sampling, softmax, accumulate)
-        handle, shape, dtype = prepare_forward(value, locations, weights, settings, scales, output_type, alignment)
+        handle, shape, dtype = prepare_forward(value, locations, weights, settings, scales, output_type, references, pillars, alignment)
         prepared = Prepared(handle, (template(shape, dtype, value.device),), value.device)
         _remember(_forwards, key, prepared)
     output = _empty_like(prepared.templates[0], memory_format=_dense)
@@ -141,7 +150,7 @@ def forward(
     status = prepared.launch(
         prepared.handle,
         pack_tensors(
-            value_at, locations_at, weights_at, 0, 0 if scales is None else scales.data_ptr(), output.data_ptr(),
+            value_at, locations_at, weights_at, references_at, 0 if scales is None else scales.data_ptr(), output.data_ptr(),
             0, 0, 0, 0, 0, 0 if scratch is None else scratch.data_ptr(),
         ),
         0 if device < 0 else _stream(device),
@@ -151,7 +160,7 @@ def forward(
     return output
 
 
-def prepare_backward(grad, value, locations, weights, settings, mask, alignment) -> int:
+def prepare_backward(grad, value, locations, weights, settings, references, pillars, mask, alignment) -> int:
     """Checks the arguments; the handle of their operator."""
     sizes = _problem.sizes_of(value, locations, weights, settings)
     expected = (sizes.batch, sizes.queries, sizes.heads * sizes.head_dim)
@@ -159,27 +168,29 @@ def prepare_backward(grad, value, locations, weights, settings, mask, alignment)
         raise ValueError(f"grad: expected shape {expected}, got {tuple(grad.shape)}")
     if grad.dtype != value.dtype:
         raise TypeError(f"grad: expected dtype {value.dtype}, the value's, got {grad.dtype}")
-    _problem.check_layout(value=value, locations=locations, weights=weights, grad=grad)
-    fields = _fields(BACKWARD, value, locations, weights, settings, alignment)
-    fields.gradients = sum(1 << i for i in range(3) if mask[i])
+    fields = _fields(BACKWARD, value, locations, weights, settings, references, pillars, alignment)
+    _problem.check_layout(value=value, locations=locations, weights=weights, grad=grad, references=references)
+    wanted = (mask[0], mask[1] or mask[3], mask[2])  # the references' gradient comes with that of the locations
+    fields.gradients = sum(1 << i for i in range(3) if wanted[i])
     return _prepare(fields, value.device)
 
 
 def backward(
     grad, value, locations, weights, shapes, starts=(), points=(), sampling="bilinear", softmax=False, accumulate="automatic",
-    mask=(True, True, True), into=None,
+    references=None, pillars=False, mask=(True, True, True, False), into=None,
 ):  # fmt: skip
-    """The gradients that `mask` asks for, dense, in the order value, locations, weights; None in the place of the others.
+    """The gradients that `mask` asks for, dense, in the order value, locations, weights, references; None in the place of the others.
 
-    `into`: three dense tensors that receive them, instead of new ones.
+    `into`: three dense tensors and None that receive them, instead of new ones.
     """
-    if not (mask[0] or mask[1] or mask[2]):
-        return None, None, None
+    if not any(mask):
+        return None, None, None, None
     if not grad.is_contiguous():
         grad = grad.contiguous()
     device = value.get_device()
     grad_at, value_at, locations_at, weights_at = grad.data_ptr(), value.data_ptr(), locations.data_ptr(), weights.data_ptr()
-    alignment = (grad_at | value_at | locations_at | weights_at) & 15
+    references_at = 0 if references is None else references.data_ptr()
+    alignment = (grad_at | value_at | locations_at | weights_at | references_at) & 15
     if into is not None:
         alignment |= (into[0].data_ptr() | into[1].data_ptr() | into[2].data_ptr()) & 15
     key = (
@@ -187,38 +198,32 @@ def backward(
         device, grad.get_device(), locations.get_device(), weights.get_device(),
         value.is_contiguous() or value.stride(), locations.is_contiguous(), weights.is_contiguous(), alignment,
         tuple(shapes), tuple(starts), tuple(points), sampling, softmax, accumulate, tuple(mask),
+        references is None or _of(references), pillars,
     )  # fmt: skip
     prepared = _backwards.get(key)
     if prepared is None:
         settings = Settings(*key[16:19], sampling, softmax, accumulate)
-        handle = prepare_backward(grad, value, locations, weights, settings, mask, alignment)
+        handle = prepare_backward(grad, value, locations, weights, settings, references, pillars, mask, alignment)
         wanted = tuple(
             template(tensor.shape, tensor.dtype, value.device) if asked else None
-            for tensor, asked in zip((value, locations, weights), mask, strict=True)
+            for tensor, asked in zip((value, locations, weights, references), (mask[0], mask[1] or mask[3], mask[2], mask[3]), strict=True)
         )
         prepared = Prepared(handle, wanted, value.device)
         _remember(_backwards, key, prepared)
-    value_like, locations_like, weights_like = prepared.templates
     scratch = prepared.workspace
     if into is None:
-        into = (
-            None if value_like is None else _empty_like(value_like, memory_format=_dense),
-            None if locations_like is None else _empty_like(locations_like, memory_format=_dense),
-            None if weights_like is None else _empty_like(weights_like, memory_format=_dense),
-        )
+        into = [None if like is None else _empty_like(like, memory_format=_dense) for like in prepared.templates]
     if scratch is not None:
         scratch = _empty_like(scratch, memory_format=_dense)
     status = prepared.launch(
         prepared.handle,
         pack_tensors(
-            value_at, locations_at, weights_at, 0, 0, 0, grad_at,
-            0 if into[0] is None else into[0].data_ptr(),
-            0 if into[1] is None else into[1].data_ptr(),
-            0 if into[2] is None else into[2].data_ptr(),
-            0, 0 if scratch is None else scratch.data_ptr(),
+            value_at, locations_at, weights_at, references_at, 0, 0, grad_at,
+            *(0 if gradient is None else gradient.data_ptr() for gradient in into),
+            0 if scratch is None else scratch.data_ptr(),
         ),
         0 if device < 0 else _stream(device),
     )  # fmt: skip
     if status:
         _library.check(status)
-    return into
+    return tuple(gradient if asked else None for gradient, asked in zip(into, mask, strict=True))

@@ -95,17 +95,40 @@ def sizes_of(value: torch.Tensor, locations: torch.Tensor, weights: torch.Tensor
     return Sizes(batch, pixels, heads, head_dim, queries, levels, points)
 
 
-def check_devices(**tensors: torch.Tensor) -> None:
+def references_of(locations: torch.Tensor, references: torch.Tensor | None, pillars: bool, sizes: Sizes) -> tuple:
+    """Checks the references; what they are (a key of _library.REFERENCE) and how many there are for a query."""
+    if references is None:
+        _expect(not pillars, "pillars", "False, since there are no references", pillars)
+        return "none", 0
+    _expect_type("references", references, (locations.dtype,))
+    rows, shape = (sizes.batch, sizes.queries), tuple(references.shape)
+    fits = len(shape) == 4 and shape[:2] == rows and shape[2] >= 1
+    if pillars:
+        _expect(fits and shape[3] == 2, "references", f"shape ({rows[0]}, {rows[1]}, Z, 2), since they are pillars", shape)
+        return "pillars", shape[2]
+    _expect(
+        fits and shape[2] in (1, sizes.levels) and shape[3] in (2, 4),
+        "references",
+        f"shape ({rows[0]}, {rows[1]}, {sizes.levels} or 1, 2 for points or 4 for boxes)",
+        shape,
+    )
+    return "boxes" if shape[3] == 4 else "points", shape[2]
+
+
+def check_devices(**tensors: torch.Tensor | None) -> None:
     """Checks that all tensors lie where value does."""
     home = tensors["value"].device
     for argument, tensor in tensors.items():
-        _expect(tensor.device == home, argument, f"a tensor on {home}, as value", f"one on {tensor.device}")
+        if tensor is not None:
+            _expect(tensor.device == home, argument, f"a tensor on {home}, as value", f"one on {tensor.device}")
 
 
-def check_layout(**tensors: torch.Tensor) -> None:
+def check_layout(**tensors: torch.Tensor | None) -> None:
     """Checks that all tensors lie on one device, value with its last dimension contiguous and the others dense."""
     check_devices(**tensors)
     for argument, tensor in tensors.items():
+        if tensor is None:
+            continue
         if argument != "value":
             _expect(tensor.is_contiguous(), argument, "a contiguous tensor", f"strides {tensor.stride()}; call .contiguous()")
         elif tensor.numel() > 0 and tensor.shape[-1] > 1:

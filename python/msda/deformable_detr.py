@@ -42,4 +42,5 @@ def ms_deform_attn_backward(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The gradients of value, sampling locations and attention weights; ``im2col_step`` is accepted and ignored."""
     shapes, starts = _levels.from_tensors(value_spatial_shapes, value_level_start_index)
-    return _prepared.backward(grad_output, value, sampling_locations, attention_weights, shapes, starts)
+    tensors = (tensor.resolve_neg() for tensor in (grad_output, value, sampling_locations, attention_weights))
+    return _prepared.backward(*tensors, shapes, starts)[:3]

@@ -27,12 +27,11 @@ using torch::jit::Stack;
 using Arguments = c10::ArrayRef<IValue>;
 
 // Where the schemas in ops.py have their arguments: forward(value, locations, weights, settings..., scales,
-// output_type) and backward(grad, value, locations, weights, settings..., mask).
-constexpr size_t tensor_count = 3, setting_count = 6;
-constexpr size_t scales_at = tensor_count + setting_count, output_type_at = scales_at + 1,
-                 forward_count = scales_at + 2;
-constexpr size_t mask_at = 1 + tensor_count + setting_count, backward_count = mask_at + 1;
-constexpr size_t sampling_at = 3;  // among the settings
+// output_type, references, pillars) and backward(grad, value, locations, weights, settings..., references, pillars,
+// mask).
+constexpr size_t settings_at = 3, setting_count = 6, sampling_at = 3;  // the last among the settings
+constexpr size_t scales_at = 9, output_type_at = 10, references_at = 11, pillars_at = 12, forward_count = 13;
+constexpr size_t backward_references_at = 10, mask_at = 12, backward_count = 13;
 
 // As many as _prepared.py remembers.
 constexpr size_t most_operators = 4096;
@@ -149,12 +148,16 @@ void launch(const Operator& prepared, msda_tensors& tensors, const Tensor& value
     raise.callBoxed(stack);
 }
 
-msda_tensors addresses(const Tensor& value, const Tensor& locations, const Tensor& weights) {
-    msda_tensors tensors = MSDA_TENSORS_INIT;
-    tensors.value = value.const_data_ptr();
-    tensors.locations = locations.const_data_ptr();
-    tensors.weights = weights.const_data_ptr();
-    return tensors;
+const void* address(const IValue& tensor) { return tensor.isTensor() ? tensor.toTensor().const_data_ptr() : nullptr; }
+
+// What both passes read. `tensors`: value, locations and weights.
+msda_tensors addresses(Arguments tensors, const IValue& references) {
+    msda_tensors result = MSDA_TENSORS_INIT;
+    result.value = address(tensors[0]);
+    result.locations = address(tensors[1]);
+    result.weights = address(tensors[2]);
+    result.references = address(references);
+    return result;
 }
 
 Tensor run_forward(Arguments arguments) {
@@ -166,8 +169,8 @@ Tensor run_forward(Arguments arguments) {
         type = arguments[output_type_at].toOptional<at::ScalarType>().value_or(at::kBFloat16);
     const Tensor output =
         at::empty({value.size(0), locations.size(1), value.size(2) * value.size(3)}, value.options().dtype(type));
-    msda_tensors tensors = addresses(value, locations, arguments[2].toTensor());
-    if (arguments[scales_at].isTensor()) tensors.scales = arguments[scales_at].toTensor().const_data_ptr();
+    msda_tensors tensors = addresses(arguments, arguments[references_at]);
+    tensors.scales = address(arguments[scales_at]);
     tensors.output = output.mutable_data_ptr();
     launch(*prepared, tensors, value);
     return output;
@@ -185,17 +188,22 @@ c10::List<Tensor> run_backward(Arguments arguments) {
     c10::List<Tensor> gradients;
     const Tensor &grad = arguments[0].toTensor(), &value = arguments[1].toTensor();
     const c10::List<bool> mask = arguments[mask_at].toBoolList();
-    if (!mask[0] && !mask[1] && !mask[2]) return gradients;
+    if (!mask[0] && !mask[1] && !mask[2] && !mask[3]) return gradients;
     const auto prepared = operators.of(arguments);
-    msda_tensors tensors = addresses(value, arguments[2].toTensor(), arguments[3].toTensor());
+    const IValue& references = arguments[backward_references_at];
+    msda_tensors tensors = addresses(arguments.slice(1), references);
     tensors.grad_output = grad.const_data_ptr();
-    void** const places[tensor_count] = {&tensors.grad_value, &tensors.grad_locations, &tensors.grad_weights};
-    for (size_t i = 0; i < tensor_count; ++i) {
-        if (!mask[i]) continue;
-        const Tensor gradient = at::empty_like(arguments[1 + i].toTensor(), at::MemoryFormat::Contiguous);
-        *places[i] = gradient.mutable_data_ptr();
-        gradients.push_back(gradient);
-    }
+    const auto give = [](const IValue& like, void*& place) {
+        const Tensor gradient = at::empty_like(like.toTensor(), at::MemoryFormat::Contiguous);
+        place = gradient.mutable_data_ptr();
+        return gradient;
+    };
+    Tensor unasked;  // the references' gradient comes with that of the locations
+    if (mask[0]) gradients.push_back(give(arguments[1], tensors.grad_value));
+    if (mask[1]) gradients.push_back(give(arguments[2], tensors.grad_locations));
+    if (mask[2]) gradients.push_back(give(arguments[3], tensors.grad_weights));
+    if (mask[3]) gradients.push_back(give(references, tensors.grad_references));
+    if (mask[3] && !mask[1]) unasked = give(arguments[2], tensors.grad_locations);
     launch(*prepared, tensors, value);
     return gradients;
 }
@@ -235,10 +243,11 @@ class Forward : public torch::autograd::Function<Forward> {
   public:
     // The tensors of the call are given once more, so that autograd sees them.
     static Tensor forward(torch::autograd::AutogradContext* context, const Tensor& value, const Tensor& locations,
-                          const Tensor& weights, Call call) {
-        context->save_for_backward({value, locations, weights});
-        context->saved_data["settings"] =
-            c10::ivalue::Tuple::create(call.arguments.slice(tensor_count, setting_count).vec());
+                          const Tensor& weights, const std::optional<Tensor>& references, Call call) {
+        context->save_for_backward({value, locations, weights, references.value_or(Tensor())});
+        std::vector<IValue> settings = call.arguments.slice(settings_at, setting_count).vec();
+        settings.push_back(call.arguments[pillars_at]);
+        context->saved_data["settings"] = c10::ivalue::Tuple::create(std::move(settings));
         return run_forward(call.arguments);
     }
 
@@ -246,45 +255,45 @@ class Forward : public torch::autograd::Function<Forward> {
                                                    const torch::autograd::variable_list& grads) {
         static const c10::OperatorHandle op = find("msda::backward");
         const std::vector<IValue>& settings = context->saved_data["settings"].toTupleRef().elements().vec();
+        const torch::autograd::variable_list saved = context->get_saved_variables();
+        const Tensor& references = saved[3];
         // A pixel that is chosen, not interpolated, has no gradient by its place.
-        const bool interpolates = settings[sampling_at].toStringRef() == "bilinear";
-        const c10::List<bool> mask(
-            {context->needs_input_grad(0), context->needs_input_grad(1) && interpolates, context->needs_input_grad(2)});
-        Stack stack{grads[0]};
-        for (const Tensor& saved : context->get_saved_variables()) stack.emplace_back(saved);
-        stack.insert(stack.end(), settings.begin(), settings.end());
+        const bool placed = settings[sampling_at].toStringRef() == "bilinear";
+        const auto need = [&](size_t input) { return context->needs_input_grad(input); };
+        const c10::List<bool> mask({need(0), need(1) && placed, need(2), references.defined() && need(3) && placed});
+        Stack stack{grads[0], saved[0], saved[1], saved[2]};
+        stack.insert(stack.end(), settings.begin(), settings.end() - 1);
+        stack.push_back(references.defined() ? IValue(references) : IValue());
+        stack.push_back(settings.back());
         stack.emplace_back(mask);
         op.callBoxed(stack);
-        torch::autograd::variable_list gradients(tensor_count + 1);
+        torch::autograd::variable_list gradients(mask.size() + 1);  // none for the call
         const c10::List<Tensor> found = stack.at(0).toTensorList();
-        for (size_t i = 0, next = 0; i < tensor_count; ++i)
+        for (size_t i = 0, next = 0; i < mask.size(); ++i)
             if (mask[i]) gradients[i] = found[next++];
         return gradients;
     }
 };
 
-bool needs_gradients(Arguments tensors) {
-    if (!at::GradMode::is_enabled()) return false;
-    return std::any_of(tensors.begin(), tensors.end(),
-                       [](const IValue& tensor) { return tensor.toTensor().requires_grad(); });
-}
+bool requires_grad(const IValue& argument) { return argument.isTensor() && argument.toTensor().requires_grad(); }
+
+bool has_tangent(const IValue& argument) { return argument.isTensor() && argument.toTensor()._fw_grad(0).defined(); }
 
 // Derivatives that do not exist, of forward mode and of 8-bit values, which the general kernel refuses.
 bool needs_refusal(Arguments arguments, bool needed) {
-    const bool forward_mode = std::any_of(arguments.begin(), arguments.begin() + tensor_count,
-                                          [](const IValue& tensor) { return tensor.toTensor()._fw_grad(0).defined(); });
     const IValue& scales = arguments[scales_at];
-    return forward_mode || (scales.isTensor() && (needed || scales.toTensor().requires_grad()));
+    return std::any_of(arguments.begin(), arguments.end(), has_tangent) ||
+           (scales.isTensor() && (needed || requires_grad(scales)));
 }
 
 void forward_autograd(const c10::OperatorHandle&, Stack* stack) {
     static const c10::OperatorHandle general = find("msda::_forward_general");
-    const Arguments arguments = torch::jit::last(*stack, forward_count), tensors = arguments.slice(0, tensor_count);
-    const bool needed = needs_gradients(tensors);
+    const Arguments arguments = torch::jit::last(*stack, forward_count);
+    const bool needed = at::GradMode::is_enabled() && std::any_of(arguments.begin(), arguments.end(), requires_grad);
     if (!is_plain(arguments) || needs_refusal(arguments, needed)) return general.callBoxed(stack);
-    Tensor output =
-        needed ? Forward::apply(tensors[0].toTensor(), tensors[1].toTensor(), tensors[2].toTensor(), Call{arguments})
-               : run_forward(arguments);
+    Tensor output = needed ? Forward::apply(arguments[0].toTensor(), arguments[1].toTensor(), arguments[2].toTensor(),
+                                            arguments[references_at].toOptional<Tensor>(), Call{arguments})
+                           : run_forward(arguments);
     torch::jit::drop(*stack, forward_count);
     stack->emplace_back(std::move(output));
 }

@@ -24,6 +24,8 @@ def multi_scale_deformable_attention(
     accumulate: str = "automatic",
     scales: Tensor | None = None,
     output_type: torch.dtype | None = None,
+    references: Tensor | None = None,
+    pillars: bool = False,
 ) -> Tensor:
     """Samples the levels of ``value`` at ``locations`` and sums with ``weights`` (Zhu et al., "Deformable DETR", ICLR 2021, eq. 3).
 
@@ -40,25 +42,30 @@ def multi_scale_deformable_attention(
     accumulate: how the gradient of value is summed: "automatic" (as exact as float32), "f32", "native" (in the value's own type) or
         "deterministic" (bit-equal from run to run).
     scales: (M) float32, what a float8_e4m3fn value is multiplied by; ``output_type``: float16 or bfloat16 for it.
+    references: of the locations' type; ``locations`` are then offsets from them, and the sum is taken inside. (B, Q, L or 1, 2) points x,
+        y: a location is reference + offset / (width, height) of its level. (B, Q, L or 1, 4) boxes x, y, w, h: a location is
+        (x, y) + offset / P * (w, h) / 2. With ``pillars``, (B, Q, Z, 2) points: point p of a level belongs to reference p modulo Z.
 
-    Returns (B, Q, M * D) of the value's type. Differentiable once with respect to value, locations and weights. Raises TypeError or
-    ValueError that names the argument, or msda.Error.
+    Returns (B, Q, M * D) of the value's type. Differentiable once with respect to value, locations, weights and references. Raises
+    TypeError or ValueError that names the argument, or msda.Error.
     """
     if value is None or locations is None or weights is None:  # which the dispatcher takes for tensors
         raise TypeError(f"{'value' if value is None else 'locations' if locations is None else 'weights'}: expected a tensor, got None")
     if torch.compiler.is_compiling() or (isinstance(levels, Tensor) and type(levels) not in _plain):
-        return _traced(value, levels, locations, weights, points, sampling, softmax, accumulate, scales, output_type)
+        rest = (points, sampling, softmax, accumulate, scales, output_type, references, pillars)
+        return _traced(value, levels, locations, weights, *rest)
     shapes, starts = _levels.from_tensors(levels, names=("levels",)) if isinstance(levels, Tensor) else _levels.from_host(levels)
-    if scales is not None or output_type is not None:
-        return ops.forward(value, locations, weights, shapes, starts, points, sampling, softmax, accumulate, scales, output_type)
-    return ops.eager(value, locations, weights, (shapes, starts, points, sampling, softmax, accumulate))
+    settings = (shapes, starts, points, sampling, softmax, accumulate)
+    if scales is not None or output_type is not None or references is not None or pillars:
+        return ops.forward(value, locations, weights, *settings, scales, output_type, references, pillars)
+    return ops.eager(value, locations, weights, settings)
 
 
 def _traced(value, levels, locations, weights, *settings):
     """The call in a graph that is being traced, where level sizes may be symbols and a tensor cannot be read."""
     if not isinstance(levels, Tensor):
         return ops.forward(value, locations, weights, *_levels.flatten(levels), *settings)
-    if settings != ((), "bilinear", False, "automatic", None, None):
+    if settings != ((), "bilinear", False, "automatic", None, None, None, False):
         raise ValueError("levels: expected host integers; a tensor in a traced graph goes with the default options only")
     areas = levels[:, 0] * levels[:, 1]
     return ops.forward_levels(value, levels, areas.cumsum(0) - areas, locations, weights)

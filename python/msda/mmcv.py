@@ -52,4 +52,5 @@ def ms_deform_attn_backward(
         if not gradient.is_contiguous():
             raise ValueError(f"{name}: expected a contiguous tensor, got strides {gradient.stride()}")
     shapes, starts = _levels.from_tensors(value_spatial_shapes, value_level_start_index)
-    _prepared.backward(grad_output, value, sampling_locations, attention_weights, shapes, starts, into=tuple(into.values()))
+    tensors = (tensor.resolve_neg() for tensor in (grad_output, value, sampling_locations, attention_weights))
+    _prepared.backward(*tensors, shapes, starts, into=(*into.values(), None))

@@ -1,4 +1,4 @@
-"""The operators torch.ops.msda.forward and backward: schema, CPU and CUDA kernels, fake kernels, autograd and autocast.
+"""The operators torch.ops.msda.forward and backward: schemas, kernels and autograd.
 
 They are registered key by key instead of through torch.library.custom_op, whose wrappers cost more than the launch they lead to. Where the
 extension is built (_extension.py), forward and backward have its kernels on the CPU and on GPUs instead of those here.
@@ -10,7 +10,7 @@ import torch
 from torch._functorch.utils import enable_single_level_autograd_function as _one_level
 from torch.autograd import forward_ad as _forward_ad
 
-from . import _compiled, _extension, _levels, _prepared, _problem
+from . import _autocast, _compiled, _extension, _fakes, _levels, _prepared
 from ._problem import Settings
 
 _SETTINGS = (
@@ -19,16 +19,18 @@ _SETTINGS = (
 _TENSOR_LEVELS = "Tensor value_spatial_shapes, Tensor value_level_start_index"
 
 _library = torch.library.Library("msda", "DEF")
-_FORWARD = f"Tensor value, Tensor locations, Tensor weights, {_SETTINGS}, Tensor? scales=None, ScalarType? output_type=None"
-_BACKWARD = f"Tensor grad, Tensor value, Tensor locations, Tensor weights, {_SETTINGS}, *, bool[3] mask"
+_REFERENCES = "Tensor? references=None, bool pillars=False"
+_FORWARD = f"Tensor value, Tensor locations, Tensor weights, {_SETTINGS}, Tensor? scales=None, ScalarType? output_type=None, {_REFERENCES}"
+_BACKWARD = f"Tensor grad, Tensor value, Tensor locations, Tensor weights, {_SETTINGS}, {_REFERENCES}, *, bool[4] mask"
 _library.define(f"forward({_FORWARD}) -> Tensor")
-# The gradients that `mask` asks for, in the order value, locations, weights.
+# The gradients that `mask` asks for, in the order value, locations, weights, references.
 _library.define(f"backward({_BACKWARD}) -> Tensor[]")
 # The same with levels in tensors, for graphs that cannot know what these hold.
 _library.define(f"forward.levels(Tensor value, {_TENSOR_LEVELS}, Tensor locations, Tensor weights) -> Tensor")
 _library.define(
     f"backward.levels(Tensor grad, Tensor value, {_TENSOR_LEVELS}, Tensor locations, Tensor weights, *, bool[3] mask) -> Tensor[]"
 )
+_REFERENCES_AT = 8  # among the arguments of forward after the tensors
 
 forward = torch.ops.msda.forward.default
 backward = torch.ops.msda.backward.default
@@ -47,7 +49,7 @@ def _forward_levels_kernel(value, shapes, starts, locations, weights):
 
 
 def _backward_levels_kernel(grad, value, shapes, starts, locations, weights, *, mask):
-    return _backward_kernel(grad, value, locations, weights, *_levels.from_tensors(shapes, starts), mask=mask)
+    return _backward_kernel(grad, value, locations, weights, *_levels.from_tensors(shapes, starts), mask=(*mask, False))
 
 
 for _key in ("CPU", "CUDA"):
@@ -58,51 +60,7 @@ for _key in ("CPU", "CUDA"):
     _library.impl("backward.levels", _backward_levels_kernel, _key)
 
 
-# ---- Fake kernels: shapes and types without data.
-
-
-def _fake_output(value, locations, dtype):
-    return value.new_empty((value.shape[0], locations.shape[1], value.shape[2] * value.shape[3]), dtype=dtype)
-
-
-@torch.library.register_fake("msda::forward", lib=_library)
-def _(
-    value,
-    locations,
-    weights,
-    shapes,
-    starts=(),
-    points=(),
-    sampling="bilinear",
-    softmax=False,
-    accumulate="automatic",
-    scales=None,
-    output_type=None,
-):
-    _problem.sizes_of(value, locations, weights, Settings(tuple(shapes), tuple(starts), tuple(points), sampling, softmax, accumulate))
-    _problem.check_scales(value, scales)
-    _problem.check_devices(value=value, locations=locations, weights=weights)
-    return _fake_output(value, locations, _problem.output_type(value, output_type))
-
-
-@torch.library.register_fake("msda::forward.levels", lib=_library)
-def _(value, value_spatial_shapes, value_level_start_index, locations, weights):
-    return _fake_output(value, locations, value.dtype)
-
-
-def _fake_gradients(value, locations, weights, mask):
-    wanted = [tensor for tensor, asked in zip((value, locations, weights), mask, strict=True) if asked]
-    return [torch.empty_like(tensor, memory_format=torch.contiguous_format) for tensor in wanted]
-
-
-@torch.library.register_fake("msda::backward", lib=_library)
-def _(grad, value, locations, weights, *settings, mask):
-    return _fake_gradients(value, locations, weights, mask)
-
-
-@torch.library.register_fake("msda::backward.levels", lib=_library)
-def _(grad, value, shapes, starts, locations, weights, *, mask):
-    return _fake_gradients(value, locations, weights, mask)
+_fakes.register(_library)
 
 
 # ---- Autograd.
@@ -126,25 +84,27 @@ def _direct(value, locations, weights) -> bool:
 
 
 class _Forward(torch.autograd.Function):
-    """forward(value, locations, weights, the rest of the schema as one tuple) with its gradients."""
+    """forward(value, locations, weights, references or None, the rest of the schema as one tuple) with its gradients."""
 
     @staticmethod
-    def forward(ctx, value, locations, weights, rest):
-        ctx.save_for_backward(value, locations, weights)
-        ctx.rest = rest
+    def forward(ctx, value, locations, weights, references, rest):
+        ctx.save_for_backward(value, locations, weights, references)
+        ctx.settings, ctx.pillars = rest[:6], len(rest) > _REFERENCES_AT + 1 and rest[_REFERENCES_AT + 1]
         with _below_autograd():
             return forward(value, locations, weights, *rest)
 
     @staticmethod
     def backward(ctx, grad):
-        value, locations, weights = ctx.saved_tensors
-        settings = ctx.rest[:6]
+        value, locations, weights, references = ctx.saved_tensors
+        settings = ctx.settings
         need = ctx.needs_input_grad
         # A pixel that is chosen, not interpolated, has no gradient by its place.
-        mask = (need[0], need[1] and (len(settings) < 4 or settings[3] == "bilinear"), need[2])
-        if not _is_grad_enabled() and type(grad) in _plain and not grad.is_neg() and _direct(value, locations, weights):
+        placed = len(settings) < 4 or settings[3] == "bilinear"
+        mask = (need[0], need[1] and placed, need[2], need[3] and placed)
+        known = references is None and not _is_grad_enabled() and type(grad) in _plain and not grad.is_neg()
+        if known and _direct(value, locations, weights):
             return (*_prepared.backward(grad, value, locations, weights, *settings, mask=mask), None)
-        gradients = iter(backward(grad, value, locations, weights, *settings, mask=mask))
+        gradients = iter(backward(grad, value, locations, weights, *settings, references=references, pillars=ctx.pillars, mask=mask))
         return (*(next(gradients) if asked else None for asked in mask), None)
 
 
@@ -152,9 +112,9 @@ class _ForwardDirect(_Forward):
     """The same where _direct() says that the kernel can be called."""
 
     @staticmethod
-    def forward(ctx, value, locations, weights, rest):
-        ctx.save_for_backward(value, locations, weights)
-        ctx.rest = rest
+    def forward(ctx, value, locations, weights, references, rest):
+        ctx.save_for_backward(value, locations, weights, references)
+        ctx.settings, ctx.pillars = rest[:6], False  # references do not come here
         return _prepared.forward(value, locations, weights, *rest)
 
 
@@ -203,15 +163,23 @@ def _check_differentiable(value, scales) -> None:
         raise ValueError("scales: expected a tensor that requires no gradient")
 
 
+def _references(rest):
+    """The references among the arguments after the tensors, or None."""
+    return rest[_REFERENCES_AT] if len(rest) > _REFERENCES_AT else None
+
+
 def _refuse_tangents(*tensors) -> None:
-    if any(_forward_ad.unpack_dual(tensor).tangent is not None for tensor in tensors):
+    if any(tensor is not None and _forward_ad.unpack_dual(tensor).tangent is not None for tensor in tensors):
         raise NotImplementedError("msda: forward-mode derivatives of multi-scale deformable attention are not available")
 
 
 def _needed(value, locations, weights, rest) -> bool:
+    references = _references(rest)
     if _forward_ad._current_level >= 0:
-        _refuse_tangents(value, locations, weights)
-    needed = _is_grad_enabled() and (value.requires_grad or locations.requires_grad or weights.requires_grad)
+        _refuse_tangents(value, locations, weights, references)
+    needed = _is_grad_enabled() and (
+        value.requires_grad or locations.requires_grad or weights.requires_grad or (references is not None and references.requires_grad)
+    )
     if needed or len(rest) > 6:
         _check_differentiable(value, rest[6] if len(rest) > 6 else None)
     return needed
@@ -221,21 +189,21 @@ def _forward_autograd(value, locations, weights, *rest):
     """For any device, mode and transform."""
     if _needed(value, locations, weights, rest):
         with _one_level():
-            return _apply(value, locations, weights, rest)
+            return _apply(value, locations, weights, _references(rest), rest)
     with _below_autograd():
         return forward(value, locations, weights, *rest)
 
 
 def _forward_autograd_direct(value, locations, weights, *rest):
     """The same for the devices that have kernels, which are called without asking the dispatcher again where that changes nothing."""
-    if not _direct(value, locations, weights):
+    if not _direct(value, locations, weights) or _references(rest) is not None:
         return _forward_autograd(value, locations, weights, *rest)
     if _needed(value, locations, weights, rest):
-        return _apply_direct(value, locations, weights, rest)
+        return _apply_direct(value, locations, weights, None, rest)
     return _prepared.forward(value, locations, weights, *rest)
 
 
-_autocast = torch._C._is_any_autocast_enabled
+_autocast_enabled = torch._C._is_any_autocast_enabled
 _function_modes = torch._C._len_torch_function_stack
 _profiled = torch._C._autograd._profiler_enabled
 _traced = torch._C._get_tracing_state
@@ -249,7 +217,7 @@ def _eager(value, locations, weights, settings):
     The checks of _direct() and _needed() stand here once more, since calling those costs 10 % of the whole.
     """
     if (
-        _autocast() or _function_modes() or _modes() or _profiled() or _traced() is not None or _transforms() is not None
+        _autocast_enabled() or _function_modes() or _modes() or _profiled() or _traced() is not None or _transforms() is not None
         or _forward_ad._current_level >= 0
         or not (type(value) in _plain and type(locations) in _plain and type(weights) in _plain)
         or value.is_neg() or locations.is_neg() or weights.is_neg() or not (value.is_cuda or value.is_cpu)
@@ -258,7 +226,7 @@ def _eager(value, locations, weights, settings):
     if _is_grad_enabled() and (value.requires_grad or locations.requires_grad or weights.requires_grad):
         if value.dtype is _eight_bit:
             _check_differentiable(value, None)
-        return _apply_direct(value, locations, weights, settings)
+        return _apply_direct(value, locations, weights, None, settings)
     return _prepared.forward(value, locations, weights, *settings)
 
 
@@ -304,37 +272,5 @@ _library.impl("backward", _backward_autograd, "Autograd")
 _library.impl("forward.levels", _forward_levels_autograd, "Autograd")
 _library.impl("backward.levels", _backward_levels_autograd, "Autograd")
 
-
-# ---- Autocast: the value in the autocast type, locations and weights as they are where that is f32 or the value's type, else f32.
-
-
-def _companion(tensor, value):
-    return tensor if tensor.dtype in (torch.float32, value.dtype) else tensor.float()
-
-
-def _cast(device_type: str, value, locations, weights):
-    wanted = torch.get_autocast_dtype(device_type)
-    if value.dtype in (torch.float32, torch.float16, torch.bfloat16):
-        value = value.to(wanted)
-    return value, _companion(locations, value), _companion(weights, value)
-
-
-def _register_autocast(device_type: str, key: str) -> None:
-    keys = torch._C.DispatchKeySet(getattr(torch._C.DispatchKey, key))
-    without_autocast = torch._C._ExcludeDispatchKeyGuard
-
-    def of_forward(value, locations, weights, *rest):
-        with without_autocast(keys):
-            return forward(*_cast(device_type, value, locations, weights), *rest)
-
-    def of_forward_levels(value, shapes, starts, locations, weights):
-        with without_autocast(keys):
-            value, locations, weights = _cast(device_type, value, locations, weights)
-            return forward_levels(value, shapes, starts, locations, weights)
-
-    _library.impl("forward", of_forward, key)
-    _library.impl("forward.levels", of_forward_levels, key)
-
-
-_register_autocast("cpu", "AutocastCPU")
-_register_autocast("cuda", "AutocastCUDA")
+_autocast.register(_library, forward, forward_levels, "cpu", "AutocastCPU")
+_autocast.register(_library, forward, forward_levels, "cuda", "AutocastCUDA")

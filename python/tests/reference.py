@@ -31,3 +31,22 @@ def attention(value, levels, locations, weights, points=None):
         sampled = torch.nn.functional.grid_sample(image, grid, mode="bilinear", padding_mode="zeros", align_corners=False)
         output = output + (sampled * weight.transpose(1, 2).flatten(0, 1)[:, None]).sum(-1)
     return output.view(batch, heads * head_dim, queries).transpose(1, 2).contiguous()
+
+
+def located(offsets, references, levels, points=None, pillars=False):
+    """The locations of offsets from references, by the formulas of Deformable DETR (points, boxes) and BEVFormer (pillars)."""
+    if points is None:
+        ragged = [offsets.shape[4]] * len(levels)
+        return located(offsets.flatten(3, 4), references, levels, ragged, pillars).view(offsets.shape)
+    parts = []
+    for level, (offset, (height, width)) in enumerate(zip(offsets.split(list(points), dim=3), levels, strict=True)):
+        if pillars:
+            index = torch.arange(offset.shape[3], device=offset.device) % references.shape[2]
+            parts.append(references[:, :, None, index] + offset / offset.new_tensor([width, height]))
+            continue
+        reference = references[:, :, None, level if references.shape[2] > 1 else 0, None]
+        if references.shape[3] == 2:
+            parts.append(reference + offset / offset.new_tensor([width, height]))
+        else:
+            parts.append(reference[..., :2] + offset / points[level] * reference[..., 2:] * 0.5)
+    return torch.cat(parts, 3)

@@ -114,7 +114,7 @@ def test_addresses_and_scratch_of_both_passes(fake):
     assert addresses["weights"] == weights.data_ptr() and addresses["output"] == output.data_ptr()
     assert addresses["workspace"] and not addresses["grad_output"]
     grad = OnGpu(torch.zeros(2, 5, 12), 1)
-    got = _prepared.backward(grad, value, locations, weights, LEVELS, mask=(True, False, True))
+    got = _prepared.backward(grad, value, locations, weights, LEVELS, mask=(True, False, True, False))
     _, addresses, _ = fake.launched[-1]
     assert addresses["grad_output"] == grad.data_ptr() and addresses["grad_value"] == got[0].data_ptr()
     assert got[1] is None and not addresses["grad_locations"] and addresses["grad_weights"] == got[2].data_ptr()

@@ -29,7 +29,8 @@ def says(**environment):
         "assert msda.doctor().endswith('torch.ops.msda: ' + msda.backend() + '\\n')\n"
         "print(msda.backend())\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, env={**os.environ, **environment})
+    environment = {**os.environ, "MSDA_TORCH_EXTENSION": "", **environment}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, env=environment)
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
     return done.stdout
 

@@ -34,6 +34,23 @@ def test_agrees_with_the_cpu(dtype, accumulate):
         assert norm < max(16 * eps, 1e-5 if dtype is not torch.float64 else 1e-12), (norm, dtype)
 
 
+@pytest.mark.parametrize(("dtype", "most"), [(torch.float64, 1e-12), (torch.float32, 5e-5), (torch.bfloat16, 0.1)])
+@pytest.mark.parametrize(("shape", "pillars"), [((3, 2), False), ((1, 4), False), ((3, 4), False), ((2, 2), True)])
+def test_offsets_from_references(dtype, most, shape, pillars):
+    value, levels, offsets, weights = draw(queries=37, heads=4, head_dim=32, levels=((16, 12), (8, 6), (4, 3)), points=4, dtype=dtype)
+    references = torch.rand(2, 37, *shape).to(offsets.dtype)
+    results = []
+    for device, kind in (("cuda", None), ("cpu", torch.float64)):
+        leaves = [t.to(device, kind or t.dtype).requires_grad_() for t in (value, offsets, weights, references)]
+        output = attend(leaves[0], levels, *leaves[1:3], references=leaves[3], pillars=pillars, softmax=True)
+        torch.manual_seed(1)
+        grad = torch.randn(output.shape, dtype=torch.float64).to(output)
+        results.append([output, *torch.autograd.grad(output, leaves, grad)])
+    for got, expected in zip(*results, strict=True):
+        norm = float((got.cpu().double() - expected).norm() / expected.norm())
+        assert norm < most, norm
+
+
 def test_gradcheck():
     value, levels, locations, weights = draw(batch=1, queries=3, heads=2, dtype=torch.float64, device="cuda", seed=3)
     leaves = [t.requires_grad_() for t in (value, locations, weights)]

@@ -35,7 +35,7 @@ def test_opcheck_of_all_arguments():
 def test_opcheck_backward():
     value, _, locations, weights = draw()
     grad = torch.randn(2, 5, 12)
-    for mask in [(True, True, True), (False, True, False)]:
+    for mask in [(True, True, True, False), (False, True, False, False)]:
         torch.library.opcheck(ops.backward, (grad, value, locations, weights, [6, 4, 3, 5]), {"mask": mask})
 
 
