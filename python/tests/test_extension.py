@@ -84,8 +84,9 @@ def functions_called(function):
 
 
 @compiled
-def test_no_python_runs_in_a_call_that_is_known():
-    value, levels, locations, weights = draw()
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
+def test_no_python_runs_in_a_call_that_is_known(device):
+    value, levels, locations, weights = draw(device=device)
     for tensors in [(value, locations, weights), [t.clone().requires_grad_() for t in (value, locations, weights)]]:
         ops.forward(*tensors, [6, 4, 3, 5])
         called = functions_called(lambda tensors=tensors: ops.forward(*tensors, [6, 4, 3, 5]))
