@@ -31,11 +31,15 @@ int heads_of(const Problem& p, int lanes) {
 // Threads that all rows make, a lane group each.
 std::int64_t row_lanes(const Problem& p, int lanes) { return p.batch * p.queries * p.heads * lanes; }
 
+// Whether blocks take rectangles of the query's level.
+bool tiled(const Problem& p) { return p.encoder_like() && p.queries >= 1024; }
+
 // Parts that share a row's points: only where rows alone leave the GPU empty (300 queries, batch 4: 14.0 -> 9.4 µs;
 // batch 16 on RT-DETR's maps: 19.2 -> 18.1, backward 88 -> 85).
 int split_of(const Problem& p, const Config& c, const Silicon& s) {
     const std::int64_t wanted = static_cast<std::int64_t>(s.sm_count) * 2560;
     int split = 1;
+    if (tiled(p)) return split;  // neighbours in a tile share rows (50 × 50 pixels: 8.0 µs, 9.6 split in two)
     while (row_lanes(p, c.lanes) * split * 2 <= wanted && split * 2 <= 4 && c.lanes * c.heads * split * 2 <= 32 &&
            p.total_points() >= split * 2 * 2)
         split *= 2;
@@ -45,7 +49,7 @@ int split_of(const Problem& p, const Config& c, const Silicon& s) {
 // Blocks of about `threads` threads in memory order, or 8×4 tiles of the query's level.
 void tile(const Problem& p, Config& c, int threads) {
     const int per_query = c.split * c.heads * c.lanes;
-    if (p.encoder_like() && p.queries >= 1024) {
+    if (tiled(p)) {
         c.tile_width = 8;
         c.tile_height = std::max(1, threads / per_query / 8);
         if (c.tile_width * c.tile_height * per_query <= 1024) return;
@@ -77,6 +81,12 @@ Config forward_config(const Problem& p, const Silicon& s) {
     // random locations like 64 (189 against 196 µs).
     c.staging = c.unroll = 1;
     c.min_blocks = std::min(large && p.value == Type::f32 ? 1024 : 1280, s.threads_per_sm) / row_threads(c);
+    // A few points of a few rows: more blocks, each of them less to set up (300 queries of 3 points: 4.1 µs, 4.9).
+    if (p.total_points() < c.lanes && row_lanes(p, c.lanes) < static_cast<std::int64_t>(s.sm_count) * 512) {
+        tile(p, c, 128);
+        c.staging = 0;
+        c.min_blocks = std::min(768, s.threads_per_sm) / row_threads(c);
+    }
     if (!why_not(p, c, s).empty()) c.staging = 0;
     return c;
 }
@@ -129,6 +139,9 @@ void keep_all(const Problem& p, const Silicon& s, Config& c) {
     tile(p, once, 512);
     once.threads = row_threads(once);
     once.cells = once_cells(p, s, once);
+    // 64 registers instead of the 55 that the compiler takes by itself (RT-DETR B=8 bf16: 48 µs, 58; Q=500: 59, 73).
+    if (bytes_of(p.value) == 2) once.min_blocks = 2;
+    if (!why_not(p, once, s).empty()) once.min_blocks = 0;
     if (owned_once(p, once) && why_not(p, once, s).empty()) c = once;
 }
 
@@ -148,18 +161,27 @@ bool can_sort(const Problem& p, const Config& c) {
 }
 
 // Blocks of 128 threads wait least at barriers (ddetr-enc f16 native 407 µs, 517 with 256 threads and 16×8 tiles; f32
-// 513 with 8×8 tiles, 537 in memory order). `direct` where shared memory is too small for any.
+// 513 with 8×8 tiles, 537 in memory order), but f32 sums in memory order like many queries a block (six images of 23 ×
+// 40 pixels, 5600 queries of 8 points: f16 168 µs with 128 and 512 threads, 300 with 64 and 256; f32 181 and 236).
+// `direct` where shared memory is too small for any.
 Config sorted_config(const Problem& p, const Silicon& s, const Config& direct) {
     Config c = direct;
     c.scatter = scatter_sorted;
     c.heads = c.split = 1;
-    const bool f32_sums = p.value == Type::f32 || sums_in_scratch(p, c), tiled = p.encoder_like() && f32_sums;
-    const bool scratch = sums_in_scratch(p, c);
-    c.threads = scratch ? 256 : 128;
-    c.cells = scratch ? 1024 : 512;
-    c.tile_width = !tiled ? 64 : scratch ? 16 : 8;
-    c.tile_height = tiled ? 8 : 0;
-    c.min_blocks = tiled && !scratch ? 0 : std::min(1024, s.threads_per_sm) / c.threads;
+    const bool scratch = sums_in_scratch(p, c), f32_sums = p.value == Type::f32 || scratch;
+    const bool rectangles = p.encoder_like() && f32_sums;
+    if (rectangles) {
+        c.threads = scratch ? 256 : 128;
+        c.cells = scratch ? 1024 : 512;
+        c.tile_width = scratch ? 16 : 8;
+        c.tile_height = 8;
+    } else {
+        c.threads = f32_sums ? 512 : 128;
+        c.cells = f32_sums ? 4096 : 512;
+        c.tile_width = f32_sums ? 128 : 64;
+        c.tile_height = 0;
+    }
+    c.min_blocks = f32_sums && !scratch ? 0 : std::min(1024, s.threads_per_sm) / c.threads;
     if (!why_not(p, c, s).empty()) c.min_blocks = 0;
     while (!why_not(p, c, s).empty() && c.tile_width > 8) c.tile_width /= 2;
     return why_not(p, c, s).empty() ? c : direct;
@@ -182,6 +204,12 @@ Config dense_config(const Problem& p, const Silicon& s, const Config& sorted) {
     return p.encoder_like() && why_not(p, c, s).empty() ? c : sorted;
 }
 
+// What the sorted form takes, µs on an H200 (4096 queries of 6 and 16 heads on 128 × 128 pixels: native 47 and 98).
+double sorted_us(const Problem& p, bool scratch) {
+    const auto points = static_cast<double>(p.batch * p.queries * p.heads * p.total_points());
+    return 17 + (scratch ? 1.7e-4 : 1.03e-4) * points;
+}
+
 // What the direct form takes, µs on an H200: zero-fill, reds and rounding at the measured rates (4.3 and 3.8 TB/s),
 // half as much again and 8 for what they do not overlap (f32: ddetr-dec 35, ddetr-dec-b4 69, DINO 900 and 1100 queries
 // 56 and 75, five scales 65).
@@ -192,7 +220,9 @@ double direct_us(const Problem& p, const Config& c, const Silicon& s) {
     const double sum_bytes = sums_in_scratch(p, c) ? 4 : value_bytes;
     const double rounded = sums_in_scratch(p, c) ? elements * (sum_bytes + value_bytes) : 0;
     const double red_rate = s.capability >= 90 ? 3.8e6 : 1e6;  // bytes a µs; older GPUs have no vector reds
-    const double reds = points * 4 * static_cast<double>(p.head_dim) * sum_bytes;
+    // A lane adds 16 bytes at once; f32 sums of 16-bit rows so reach an L2 sector or two at a time.
+    const double parts = sums_in_scratch(p, c) && c.lanes < 4 ? 2 : 1;
+    const double reds = points * 4 * static_cast<double>(p.head_dim) * sum_bytes * parts;
     return 8 + 1.5 * ((elements * sum_bytes + rounded) / 4.3e6 + reds / red_rate);
 }
 
@@ -203,6 +233,13 @@ double owned_us(const Problem& p) {
         static_cast<double>(p.batch * p.pixels * p.heads * p.head_dim) * static_cast<double>(bytes_of(p.value));
     const auto row = static_cast<double>(p.queries * p.total_points());
     return 10 + 6.1e-3 * row + bytes / 4.3e6 + 5e-5 * row * static_cast<double>(p.batch * p.heads);
+}
+
+// Few, fat threads, so that a row's loads and reds are in flight at once.
+Config direct_config(const Problem& p, const Silicon& s, Config c) {
+    tile(p, c, 64);
+    c.min_blocks = cut_of(p, c).chunks == 1 ? std::min(512, s.threads_per_sm) / row_threads(c) : 0;
+    return c;
 }
 
 Config backward_config(const Problem& p, const Silicon& s) {
@@ -221,13 +258,12 @@ Config backward_config(const Problem& p, const Silicon& s) {
         // Native 16-bit reds win at any size (ddetr-dec-b4: 36 against 61 µs).
         const bool native = p.accumulate == Accumulate::native && bytes_of(p.value) == 2;
         if (!native && owned_us(p) < direct_us(p, c, s)) return owned_config(p, s, c);
-        Config direct = c;
-        tile(p, direct, 64);
-        direct.min_blocks = cut_of(p, c).chunks == 1 ? std::min(512, s.threads_per_sm) / row_threads(direct) : 0;
-        return direct;
+        return direct_config(p, s, c);
     }
     if (!can_sort(p, c)) return c;
-    return dense_config(p, s, sorted_config(p, s, c));
+    const Config binned = dense_config(p, s, sorted_config(p, s, c));
+    const bool better = direct_us(p, c, s) < 0.9 * sorted_us(p, sums_in_scratch(p, binned));
+    return binned.scatter == scatter_sorted && better ? direct_config(p, s, c) : binned;
 }
 
 }  // namespace

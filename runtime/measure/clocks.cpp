@@ -40,15 +40,6 @@ Clocks::Clocks(const LibraryLoader& loader, const Driver& driver, CUdevice devic
     clock_info_ = nullptr;
 }
 
-int Clocks::sm_mhz() noexcept {
-    const auto now = std::chrono::steady_clock::now();
-    if (asked_ == std::chrono::steady_clock::time_point{} || now - asked_ > std::chrono::milliseconds(10)) {
-        sm_mhz_ = read(1);
-        asked_ = now;
-    }
-    return sm_mhz_;
-}
-
 int Clocks::read(int kind) const noexcept {
     unsigned mhz = 0;
     return clock_info_ != nullptr && clock_info_(device_, kind, &mhz) == 0 ? static_cast<int>(mhz) : 0;

@@ -2,7 +2,6 @@
 // may be missing: then clocks are 0, "unknown".
 #pragma once
 
-#include <chrono>
 #include <memory>
 
 #include "runtime/driver.hpp"
@@ -17,8 +16,8 @@ class Clocks {
     // All clocks unknown.
     Clocks() = default;
 
-    // MHz now, or up to 10 ms ago, since asking takes the driver longer than a launch; 0: unknown.
-    int sm_mhz() noexcept;
+    // MHz now; 0: unknown.
+    int sm_mhz() const noexcept { return read(1); }
     int memory_mhz() const noexcept { return read(2); }
 
   private:
@@ -26,8 +25,6 @@ class Clocks {
 
     std::shared_ptr<void> library_;
     void* device_ = nullptr;
-    int sm_mhz_ = 0;
-    std::chrono::steady_clock::time_point asked_;
     int (*clock_info_)(void* device, int kind, unsigned* mhz) = nullptr;
 };
 

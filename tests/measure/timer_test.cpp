@@ -137,7 +137,7 @@ TEST_CASE("without NVML all clocks are unknown") {
     fakes::FakeMachine machine;
     LibraryLoader loader = LibraryLoader::real();
     loader.open = [](const std::string&, bool, std::string&) { return std::shared_ptr<void>(); };
-    Clocks clocks(loader, *machine.driver.started(), 0);
+    const Clocks clocks(loader, *machine.driver.started(), 0);
     CHECK(clocks.sm_mhz() == 0);
     CHECK(clocks.memory_mhz() == 0);
 }
