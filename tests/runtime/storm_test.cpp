@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include <atomic>
+#include <algorithm>
 #include <chrono>
 #include <random>
 #include <set>
@@ -41,9 +42,12 @@ TEST_SUITE_BEGIN("runtime");
 TEST_CASE("16 processes, 20 rounds, one cache and one database, SIGKILL at random: nothing saved is lost") {
     const TemporaryDirectory directory;
     std::mt19937_64 random(1);
-    const auto begin = std::chrono::steady_clock::now();
-    CHECK(wait_for(start("msda_test_store_worker", {directory / "alone", "1", fmt::format("{}", kernels)})) == 0);
-    const std::chrono::duration<double> whole = std::chrono::steady_clock::now() - begin;
+    std::chrono::duration<double> whole(1e9);  // one life, by the shortest of three on a busy machine
+    for (const char* alone : {"alone 1", "alone 2", "alone 3"}) {
+        const auto begin = std::chrono::steady_clock::now();
+        CHECK(wait_for(start("msda_test_store_worker", {directory / alone, "1", fmt::format("{}", kernels)})) == 0);
+        whole = std::min<std::chrono::duration<double>>(whole, std::chrono::steady_clock::now() - begin);
+    }
     int killed = 0;
     for (int round = 0; round < rounds; ++round) {
         std::vector<pid_t> workers;
