@@ -9,8 +9,6 @@
 namespace msda {
 namespace {
 
-constexpr std::string_view input = "const void*", result = "void*";
-
 std::int64_t value_elements(const Problem& p) { return p.batch * p.pixels * p.heads * p.head_dim; }
 int sum_bytes(const Problem& p) { return p.value == Type::f64 ? 8 : 4; }
 
@@ -31,9 +29,13 @@ std::int64_t row_blocks(const Problem& p, const Config& c) {
 }
 
 std::vector<KernelArgument> arguments(const Slot& grad_value) {
-    return {{input, {Buffer::value}},        {input, {Buffer::locations}}, {input, {Buffer::weights}},
-            {input, {Buffer::grad_output}},  {result, grad_value},         {result, {Buffer::grad_locations}},
-            {result, {Buffer::grad_weights}}};
+    return {{input_type, {Buffer::value}},
+            {input_type, {Buffer::locations}},
+            {input_type, {Buffer::weights}},
+            {input_type, {Buffer::grad_output}},
+            {result_type, grad_value},
+            {result_type, {Buffer::grad_locations}},
+            {result_type, {Buffer::grad_weights}}};
 }
 
 Kernel main_kernel(const Problem& p, const Config& c) {
@@ -80,7 +82,7 @@ Kernel round_kernel(const Problem& p) {
     k.name = "msda_round";
     k.function = "round_scratch";
     k.file = "finish.cuh";
-    k.arguments = {{input, {Buffer::workspace}}, {result, {Buffer::grad_value}}};
+    k.arguments = {{input_type, {Buffer::workspace}}, {result_type, {Buffer::grad_value}}};
     k.threads = finish_threads;
     // Eight elements a thread; batch, S and so the count are launch arguments of a family kernel, the grid covers them
     // all.

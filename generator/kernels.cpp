@@ -11,8 +11,6 @@
 namespace msda {
 namespace {
 
-constexpr std::string_view input = "const void*", result = "void*";
-
 // Shared memory of a staged forward: templates/stage.cuh, SharedStage::warp_bytes.
 std::int64_t stage_bytes(const Problem& p, const Config& c, std::int64_t threads) {
     if (c.staging == 0) return 0;
@@ -28,15 +26,15 @@ Kernel forward_kernel(const Problem& p, const Config& c) {
     k.name = "msda_forward";
     k.function = "forward";
     k.file = "forward.cuh";
-    k.arguments = {{input, {Buffer::value}},
-                   {input, {Buffer::locations}},
-                   {input, {Buffer::weights}},
+    k.arguments = {{input_type, {Buffer::value}},
+                   {input_type, {Buffer::locations}},
+                   {input_type, {Buffer::weights}},
                    {"const float*", {Buffer::scales}},
-                   {result, {Buffer::output}}};
+                   {result_type, {Buffer::output}}};
     if (fused(p)) {
         k.function = "forward_fused";
         k.file = "forward_fused.cuh";
-        k.arguments.insert(k.arguments.begin() + 3, {input, {Buffer::references}});
+        k.arguments.insert(k.arguments.begin() + 3, {input_type, {Buffer::references}});
     }
     k.threads = row_threads(c);
     k.blocks = p.batch * ceil_div(p.heads, c.heads) * tiles_of(p, c).total * cut_of(p, c).slices;
@@ -54,7 +52,8 @@ std::vector<Kernel> oracle_kernels(const Problem& p) {
         k.name = fmt::format("msda_{}", function);
         k.function = function;
         k.file = "oracle.cuh";
-        k.arguments = {{input, {Buffer::value}}, {input, {Buffer::locations}}, {input, {Buffer::weights}}};
+        k.arguments = {
+            {input_type, {Buffer::value}}, {input_type, {Buffer::locations}}, {input_type, {Buffer::weights}}};
         k.arguments.insert(k.arguments.end(), rest.begin(), rest.end());
         k.threads = threads;
         k.blocks = ceil_div(elements, threads);
@@ -62,12 +61,14 @@ std::vector<Kernel> oracle_kernels(const Problem& p) {
     };
     const Sizes size = sizes(p);
     if (p.pass == Pass::forward)
-        return {
-            kernel("oracle_forward", size.output, {{"const float*", {Buffer::scales}}, {result, {Buffer::output}}})};
-    return {
-        kernel("oracle_grad_value", size.output, {{input, {Buffer::grad_output}}, {result, {Buffer::grad_value}}}),
-        kernel("oracle_grad_points", size.weights,
-               {{input, {Buffer::grad_output}}, {result, {Buffer::grad_locations}}, {result, {Buffer::grad_weights}}})};
+        return {kernel("oracle_forward", size.output,
+                       {{"const float*", {Buffer::scales}}, {result_type, {Buffer::output}}})};
+    return {kernel("oracle_grad_value", size.output,
+                   {{input_type, {Buffer::grad_output}}, {result_type, {Buffer::grad_value}}}),
+            kernel("oracle_grad_points", size.weights,
+                   {{input_type, {Buffer::grad_output}},
+                    {result_type, {Buffer::grad_locations}},
+                    {result_type, {Buffer::grad_weights}}})};
 }
 
 std::vector<Kernel> kernels(const Problem& p, const Config& c) {

@@ -13,6 +13,9 @@
 
 namespace msda {
 
+// Types of tensors in a wrapper's signature.
+constexpr std::string_view input_type = "const void*", result_type = "void*";
+
 struct KernelArgument {
     std::string_view type;  // in the wrapper's signature
     Slot slot;              // what the launch passes

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <set>
@@ -16,6 +15,7 @@
 #include "msda/error.hpp"
 #include "runtime/current_context.hpp"
 #include "runtime/digest.hpp"
+#include "runtime/environment.hpp"
 #include "runtime/tensor_files.hpp"
 
 namespace msda {
@@ -25,11 +25,6 @@ namespace fs = std::filesystem;
 
 constexpr const char* problem_file = "problem.txt";
 constexpr std::size_t longest_problem = 64 << 10;
-
-std::string variable(const char* name) {
-    const char* value = std::getenv(name);
-    return value != nullptr ? value : "";
-}
 
 // "forward-f16-0123456789abcdef", the same for the same problem everywhere.
 std::string name_of(const Problem& problem, bool tensors) {
@@ -135,10 +130,10 @@ Captured read_capture(const fs::path& directory) {
 }  // namespace
 
 std::shared_ptr<Capture> Capture::from_environment(Warnings::Sink warn) {
-    const std::string data = variable("MSDA_CAPTURE_DATA");
+    const std::string data = environment_variable("MSDA_CAPTURE_DATA");
     if (!data.empty() && data != "0" && data != "1")
         throw Error(Code::invalid_argument, fmt::format("MSDA_CAPTURE_DATA: expected 0 or 1, got '{}'", data));
-    const std::string directory = variable("MSDA_CAPTURE");
+    const std::string directory = environment_variable("MSDA_CAPTURE");
     return directory.empty() ? nullptr : std::make_shared<Capture>(directory, data == "1", std::move(warn));
 }
 

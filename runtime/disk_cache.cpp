@@ -15,7 +15,7 @@ namespace msda {
 namespace {
 
 constexpr std::string_view suffix = ".msda-bin";
-constexpr std::string_view magic = "MSDABIN1";
+constexpr std::string_view entry_magic = "MSDABIN1";
 constexpr std::int64_t entry_limit = std::int64_t{256} << 20;  // the largest kernel is far below 1 MB
 constexpr std::int64_t temporary_age = 3600;                   // seconds after which a temporary has no living writer
 
@@ -25,7 +25,7 @@ constexpr std::size_t header_bytes = 8 + 32 + 8 + 16 + 16;
 std::string text_of(const std::array<std::uint8_t, 16>& digest) { return {digest.begin(), digest.end()}; }
 
 std::string header_of(const std::string& key, std::string_view payload) {
-    std::string header(magic);
+    std::string header(entry_magic);
     header += key;
     for (int shift = 0; shift < 64; shift += 8) header += static_cast<char>(payload.size() >> shift & 0xff);
     header += text_of(digest_of(payload));

@@ -3,10 +3,11 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <fstream>
 #include <set>
 #include <sstream>
+
+#include "runtime/environment.hpp"
 
 namespace msda {
 namespace {
@@ -50,10 +51,7 @@ LibraryLoader LibraryLoader::real() {
     loader.symbol = [](void* library, const char* name) { return ::dlsym(library, name); };
     loader.file_of = file_of_address;
     loader.mapped_files = files_in_maps;
-    loader.environment = [](const char* name) {
-        const char* value = std::getenv(name);
-        return std::string(value != nullptr ? value : "");
-    };
+    loader.environment = environment_variable;
     return loader;
 }
 

@@ -19,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 using std::int64_t;
 
-constexpr std::string_view magic = "\x93NUMPY";
+constexpr std::string_view npy_magic = "\x93NUMPY";
 constexpr std::size_t largest_header = 1 << 16;  // NumPy writes about 120 bytes
 
 static_assert(std::endian::native == std::endian::little, "elements are written as they lie in memory");
@@ -74,7 +74,7 @@ void read_exactly(std::ifstream& file, const fs::path& path, void* out, std::siz
 NpyHeader read_header(std::ifstream& file, const fs::path& path) {
     std::array<unsigned char, 8> start{};
     read_exactly(file, path, start.data(), start.size());
-    if (!std::equal(magic.begin(), magic.end(), start.begin(),
+    if (!std::equal(npy_magic.begin(), npy_magic.end(), start.begin(),
                     [](char a, unsigned char b) { return static_cast<unsigned char>(a) == b; }))
         bad(path, "not a .npy file");
     const int version = start[6];
@@ -97,11 +97,11 @@ void write_file(const fs::path& path, std::string_view descr, std::span<const in
     int64_t elements = 1;
     for (const int64_t n : shape) elements *= n;
     std::string header = format_npy_header({std::string(descr), false, {shape.begin(), shape.end()}});
-    header.append(63 - (magic.size() + 4 + header.size()) % 64, ' ');  // elements start at a multiple of 64 bytes
+    header.append(63 - (npy_magic.size() + 4 + header.size()) % 64, ' ');  // elements start at a multiple of 64 bytes
     header += '\n';
     std::ofstream file(path, std::ios::binary | std::ios::trunc);
     if (!file) failed(path, "cannot be opened for writing");
-    file.write(magic.data(), static_cast<std::streamsize>(magic.size()));
+    file.write(npy_magic.data(), static_cast<std::streamsize>(npy_magic.size()));
     const std::array<char, 4> lead = {1, 0, static_cast<char>(header.size() & 0xff),
                                       static_cast<char>(header.size() >> 8)};
     file.write(lead.data(), lead.size());

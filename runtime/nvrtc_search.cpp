@@ -14,7 +14,7 @@ namespace {
 
 constexpr int oldest_nvrtc = 12000;
 
-struct Candidate {
+struct Found {
     std::string path;
     std::string origin;
     bool only_loaded = false;
@@ -26,11 +26,11 @@ std::string parent_of(const std::string& path) {
 }
 
 // Collects candidates in search order.
-class Search {
+class LibrarySearch {
   public:
-    Search(const LibraryLoader& loader, const FileSystem& files) : loader_(loader), files_(files) {}
+    LibrarySearch(const LibraryLoader& loader, const FileSystem& files) : loader_(loader), files_(files) {}
 
-    std::vector<Candidate> candidates() {
+    std::vector<Found> candidates() {
         loaded();
         toolkits();
         linker();
@@ -49,9 +49,7 @@ class Search {
     }
 
     void add(const std::string& path, const std::string& origin, bool only_loaded = false) {
-        const auto same = [&](const Candidate& other) {
-            return other.path == path && other.only_loaded == only_loaded;
-        };
+        const auto same = [&](const Found& other) { return other.path == path && other.only_loaded == only_loaded; };
         if (std::none_of(found_.begin(), found_.end(), same)) found_.push_back({path, origin, only_loaded});
     }
 
@@ -135,7 +133,7 @@ class Search {
 
     const LibraryLoader& loader_;
     const FileSystem& files_;
-    std::vector<Candidate> found_;
+    std::vector<Found> found_;
 };
 
 // Path, size and time of the file behind a path; empty when unknown.
@@ -146,7 +144,7 @@ std::string identity_of(const FileSystem& files, const std::string& path) {
 }
 
 // The library when it will do, else null; `attempt` says why.
-std::shared_ptr<const NvrtcLibrary> try_one(const Candidate& candidate, int driver_version, const LibraryLoader& loader,
+std::shared_ptr<const NvrtcLibrary> try_one(const Found& candidate, int driver_version, const LibraryLoader& loader,
                                             const FileSystem& files, const NvrtcMemory& memory, Attempt& attempt) {
     NvrtcInfo info;
     std::shared_ptr<const Nvrtc> nvrtc;
@@ -198,10 +196,10 @@ const Nvrtc& NvrtcLibrary::functions() const {
 
 std::shared_ptr<const NvrtcLibrary> find_nvrtc(const NvrtcRequest& request, const LibraryLoader& loader,
                                                const FileSystem& files, const NvrtcMemory& memory, Attempts& attempts) {
-    std::vector<Candidate> candidates = {{request.path, "MSDA_NVRTC"}};
-    if (request.path.empty()) candidates = Search(loader, files).candidates();
+    std::vector<Found> candidates = {{request.path, "MSDA_NVRTC"}};
+    if (request.path.empty()) candidates = LibrarySearch(loader, files).candidates();
     std::shared_ptr<const NvrtcLibrary> chosen;
-    for (const Candidate& candidate : candidates) {
+    for (const Found& candidate : candidates) {
         Attempt& attempt =
             attempts.emplace_back(Attempt{candidate.path, candidate.origin, "not tried, an earlier one was taken"});
         if (chosen == nullptr) chosen = try_one(candidate, request.driver_version, loader, files, memory, attempt);

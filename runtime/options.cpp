@@ -3,33 +3,28 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <cstdlib>
 #include <string_view>
 
 #include "msda/error.hpp"
 #include "msda/msda.hpp"
+#include "runtime/environment.hpp"
 
 namespace msda {
 namespace {
-
-std::string variable(const char* name) {
-    const char* value = std::getenv(name);
-    return value != nullptr ? value : "";
-}
 
 [[noreturn]] void refuse(const char* name, std::string_view expected, std::string_view got) {
     throw Error(Code::invalid_argument, fmt::format("{}: expected {}, got '{}'", name, expected, got));
 }
 
 bool flag(const char* name, bool unset) {
-    const std::string value = variable(name);
+    const std::string value = environment_variable(name);
     if (value.empty()) return unset;
     if (value != "0" && value != "1") refuse(name, "0 or 1", value);
     return value == "1";
 }
 
 int count(const char* name) {
-    const std::string value = variable(name);
+    const std::string value = environment_variable(name);
     int number = 0;
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
     if (!value.empty() && (error != std::errc{} || end != value.data() + value.size() || number < 0 || number > 4096))
@@ -38,7 +33,7 @@ int count(const char* name) {
 }
 
 bool read_tune() {
-    const std::string value = variable("MSDA_TUNE");
+    const std::string value = environment_variable("MSDA_TUNE");
     if (!value.empty() && value != "on_miss" && value != "never") refuse("MSDA_TUNE", "on_miss or never", value);
     return value == "on_miss";
 }
@@ -47,13 +42,13 @@ bool read_tune() {
 
 Options Options::from_environment() {
     Options options;
-    options.cache_directory = variable("MSDA_CACHE_DIR");
+    options.cache_directory = environment_variable("MSDA_CACHE_DIR");
     options.disk_cache = flag("MSDA_CACHE", true);
-    options.nvrtc_library = variable("MSDA_NVRTC");
-    options.driver_library = variable("MSDA_DRIVER");
-    options.database = variable("MSDA_DB");
-    options.site_databases = variable("MSDA_DB_SITE");
-    options.packs = variable("MSDA_PACK");
+    options.nvrtc_library = environment_variable("MSDA_NVRTC");
+    options.driver_library = environment_variable("MSDA_DRIVER");
+    options.database = environment_variable("MSDA_DB");
+    options.site_databases = environment_variable("MSDA_DB_SITE");
+    options.packs = environment_variable("MSDA_PACK");
     options.deterministic = flag("MSDA_DETERMINISTIC", false);
     options.tune_on_miss = read_tune();
     options.tier_up = flag("MSDA_TIER_UP", false);

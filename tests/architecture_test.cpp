@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <regex>
 #include <string>
 #include <string_view>
@@ -55,11 +53,6 @@ const std::vector<std::string_view> third_party = {"fmt/", "nlohmann/", "xxhash.
 
 bool starts_with_any(std::string_view text, const std::vector<std::string_view>& prefixes) {
     return std::any_of(prefixes.begin(), prefixes.end(), [&](auto prefix) { return text.starts_with(prefix); });
-}
-
-std::string read(const fs::path& file) {
-    std::ifstream in(file, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
 }
 
 // Where the comment or string literal that starts at `at` ends, or `at` when none starts there; raw strings have a
@@ -172,7 +165,7 @@ TEST_CASE("no include points upward") {
     for (const Part& part : parts()) {
         const auto files = files_of(part);
         for (const fs::path& file : files) {
-            for (const std::string& include : wrong_includes(part, read(file))) {
+            for (const std::string& include : wrong_includes(part, msda::test::read(file))) {
                 FAIL_CHECK(file.string() << " includes " << include << ", which " << part.folder << " may not");
             }
         }
@@ -184,7 +177,7 @@ TEST_CASE("the library never writes to stdout") {
     for (std::string_view folder : {"generator/include", "generator", "tuning_db", "runtime/include", "runtime"}) {
         for (const fs::path& file : files_of(part_named(folder))) {
             INFO(file.string());
-            CHECK_FALSE(writes_to_stdout(read(file)));
+            CHECK_FALSE(writes_to_stdout(msda::test::read(file)));
         }
     }
 }
@@ -192,7 +185,7 @@ TEST_CASE("the library never writes to stdout") {
 TEST_CASE("public headers start with pragma once and a comment that says what they are for") {
     for (std::string_view folder : {"generator/include", "runtime/include"}) {
         for (const fs::path& file : files_of(part_named(folder))) {
-            const std::string text = read(file);
+            const std::string text = msda::test::read(file);
             INFO(file.string());
             CHECK((text.starts_with("// ") || text.starts_with("/* ")));
             CHECK((text.find("\n#pragma once\n") != std::string::npos ||

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <regex>
 #include <set>
@@ -17,13 +15,6 @@
 namespace fs = std::filesystem;
 
 namespace {
-
-const fs::path root = msda::test::source_folder();
-
-std::string read(const fs::path& file) {
-    std::ifstream in(file, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
-}
 
 // All that matches the first group of a pattern.
 std::vector<std::string> all(const std::string& text, const std::regex& pattern) {
@@ -38,9 +29,9 @@ std::set<std::string> test_names() {
     std::set<std::string> names;
     const std::regex cases("TEST_CASE\\(\\s*\"((?:[^\"\\\\]|\\\\.|\"\\s*\")*)\"\\)");
     const std::regex seam("\"\\s*\"");
-    for (const auto& entry : fs::recursive_directory_iterator(root / "tests"))
+    for (const auto& entry : fs::recursive_directory_iterator(fs::path(msda::test::source_folder()) / "tests"))
         if (entry.path().extension() == ".cpp")
-            for (const std::string& name : all(read(entry.path()), cases))
+            for (const std::string& name : all(msda::test::read(entry.path()), cases))
                 names.insert(std::regex_replace(name, seam, ""));
     return names;
 }
@@ -50,7 +41,8 @@ std::set<std::string> test_names() {
 TEST_SUITE_BEGIN("architecture");
 
 TEST_CASE("docs/reliability.md has one row for each of the 47 lessons, and every test it names exists") {
-    const std::string page = read(root / "docs/reliability.md");
+    const fs::path root = msda::test::source_folder();
+    const std::string page = msda::test::read(root / "docs/reliability.md");
     const std::set<std::string> names = test_names();
     CHECK(names.size() > 200);
     std::map<int, int> rows;

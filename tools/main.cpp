@@ -4,7 +4,7 @@
 #include <csignal>
 #include <iostream>
 
-#include "tools/cli/registry.hpp"
+#include "tools/cli/run_command.hpp"
 
 int main(int argc, char** argv) {
     std::ios::sync_with_stdio(false);

@@ -8,11 +8,7 @@
 #include "msda/error.hpp"
 
 namespace msda {
-namespace {
-
-[[noreturn]] void refuse(const std::string& why) { throw Error(Code::bad_file, why); }
-
-}  // namespace
+void refuse(const std::string& why) { throw Error(Code::bad_file, why); }
 
 void check_json_limits(std::string_view text, std::size_t longest, int deepest) {
     if (text.size() > longest) refuse(fmt::format("longer than {} bytes", longest));

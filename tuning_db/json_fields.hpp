@@ -10,6 +10,9 @@
 
 namespace msda {
 
+// Throws Error(bad_file) with that reason.
+[[noreturn]] void refuse(const std::string& why);
+
 // Throws Error(bad_file) when a JSON text is longer than `longest` bytes or its brackets are nested deeper than
 // `deepest`: the parser must not be led into deep recursion or large memory by a hostile text.
 void check_json_limits(std::string_view text, std::size_t longest, int deepest);

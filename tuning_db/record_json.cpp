@@ -17,8 +17,6 @@ using Json = nlohmann::json;
 constexpr std::size_t longest_line = std::size_t{1} << 20;  // a problem of 1000 levels needs 40 KiB
 constexpr int deepest = 6;                                  // a record needs 3
 
-[[noreturn]] void refuse(const std::string& why) { throw Error(Code::bad_file, why); }
-
 Json figures_json(const Figures& figures) {
     Json json = {{"cold", Json::object()}, {"warm", Json::object()}};
     for (const auto& [kind, us] : figures.cold) json["cold"][kind] = us;

@@ -40,7 +40,7 @@ std::string read_file(const fs::path& path) {
     return {std::istreambuf_iterator<char>(file), {}};
 }
 
-bool executable(const fs::path& path) { return fs::is_regular_file(path) && access(path.c_str(), X_OK) == 0; }
+bool executable(const fs::path& path) { return fs::is_regular_file(path) && ::access(path.c_str(), X_OK) == 0; }
 
 // The first executable of that name in the directories of PATH; a name with a slash stands for itself.
 std::string on_path(const std::string& name) {

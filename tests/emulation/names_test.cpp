@@ -2,8 +2,6 @@
 #include <doctest/doctest.h>
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <regex>
 #include <set>
 #include <string>
@@ -11,11 +9,6 @@
 #include "tests/paths.hpp"
 
 namespace {
-
-std::string read(const std::filesystem::path& path) {
-    std::ifstream file(path);
-    return {std::istreambuf_iterator<char>(file), {}};
-}
 
 // Names and first parameter types of all functions marked MSDA_DEVICE.
 std::set<std::string> functions(const std::string& text) {
@@ -34,10 +27,10 @@ TEST_SUITE_BEGIN("emulation");
 
 TEST_CASE("the emulation has the same functions as arch.cuh") {
     const std::filesystem::path root = msda::test::source_folder();
-    const auto wanted = functions(read(root / "templates/arch.cuh"));
+    const auto wanted = functions(msda::test::read(root / "templates/arch.cuh"));
     std::set<std::string> got;
     for (const auto& entry : std::filesystem::directory_iterator(root / "runtime/emulation"))
-        if (entry.path().extension() == ".hpp") got.merge(functions(read(entry.path())));
+        if (entry.path().extension() == ".hpp") got.merge(functions(msda::test::read(entry.path())));
     CHECK(wanted.size() > 40);
     CHECK(wanted.count("load_global(const)") == 1);
     for (const std::string& name : wanted) CHECK_MESSAGE(got.count(name) == 1, "missing in runtime/emulation: ", name);

@@ -3,9 +3,9 @@
 #include <cstring>
 #include <utility>
 
-#define MSDA_FAKE(name)                    \
-    FakeNvrtc::State& s = active->state(); \
-    const std::lock_guard lock(s.mutex);   \
+#define MSDA_FAKE_NVRTC(name)                    \
+    FakeNvrtc::State& s = active_nvrtc->state(); \
+    const std::lock_guard lock(s.mutex);         \
     if (const nvrtcResult armed = s.enter(name); armed != NVRTC_SUCCESS) return armed
 
 namespace msda::fakes {
@@ -37,31 +37,31 @@ struct FakeNvrtc::State {
 
 namespace {
 
-FakeNvrtc* active = nullptr;
+FakeNvrtc* active_nvrtc = nullptr;
 
 void fill_questions(Nvrtc& n) {
     n.version = [](int* major, int* minor) -> nvrtcResult {
-        MSDA_FAKE("nvrtcVersion");
+        MSDA_FAKE_NVRTC("nvrtcVersion");
         *major = s.info.version / 1000;
         *minor = s.info.version % 1000 / 10;
         return NVRTC_SUCCESS;
     };
     n.get_error_string = [](nvrtcResult) { return "NVRTC_ERROR_FAKE"; };
     n.get_num_supported_archs = [](int* count) -> nvrtcResult {
-        MSDA_FAKE("nvrtcGetNumSupportedArchs");
+        MSDA_FAKE_NVRTC("nvrtcGetNumSupportedArchs");
         *count = static_cast<int>(s.info.architectures.size());
         return NVRTC_SUCCESS;
     };
     n.get_supported_archs = [](int* architectures) -> nvrtcResult {
-        MSDA_FAKE("nvrtcGetSupportedArchs");
+        MSDA_FAKE_NVRTC("nvrtcGetSupportedArchs");
         std::copy(s.info.architectures.begin(), s.info.architectures.end(), architectures);
         return NVRTC_SUCCESS;
     };
 }
 
 nvrtcResult compile(nvrtcProgram program, int count, const char* const* options) {
-    if (active->on_compile) active->on_compile();
-    FakeNvrtc::State& s = active->state();
+    if (active_nvrtc->on_compile) active_nvrtc->on_compile();
+    FakeNvrtc::State& s = active_nvrtc->state();
     const std::lock_guard lock(s.mutex);
     s.options.assign(options, options + count);
     FakeNvrtc::State::Program& compiled = s.programs.at(program);
@@ -76,46 +76,46 @@ nvrtcResult compile(nvrtcProgram program, int count, const char* const* options)
 void fill_programs(Nvrtc& n) {
     n.create_program = [](nvrtcProgram* program, const char* source, const char*, int, const char* const*,
                           const char* const*) -> nvrtcResult {
-        MSDA_FAKE("nvrtcCreateProgram");
+        MSDA_FAKE_NVRTC("nvrtcCreateProgram");
         *program = reinterpret_cast<nvrtcProgram>(s.next += 0x10);
         s.programs[*program].source = source;
         return NVRTC_SUCCESS;
     };
     n.destroy_program = [](nvrtcProgram* program) -> nvrtcResult {
-        MSDA_FAKE("nvrtcDestroyProgram");
+        MSDA_FAKE_NVRTC("nvrtcDestroyProgram");
         s.programs.erase(*program);
         *program = nullptr;
         return NVRTC_SUCCESS;
     };
     n.compile_program = compile;
     n.get_ptx_size = [](nvrtcProgram program, std::size_t* size) -> nvrtcResult {
-        MSDA_FAKE("nvrtcGetPTXSize");
+        MSDA_FAKE_NVRTC("nvrtcGetPTXSize");
         *size = s.programs.at(program).image.size() + 1;
         return NVRTC_SUCCESS;
     };
     n.get_ptx = [](nvrtcProgram program, char* text) -> nvrtcResult {
-        MSDA_FAKE("nvrtcGetPTX");
+        MSDA_FAKE_NVRTC("nvrtcGetPTX");
         std::strcpy(text, s.programs.at(program).image.c_str());
         return NVRTC_SUCCESS;
     };
     n.get_cubin_size = [](nvrtcProgram program, std::size_t* size) -> nvrtcResult {
-        MSDA_FAKE("nvrtcGetCUBINSize");
+        MSDA_FAKE_NVRTC("nvrtcGetCUBINSize");
         *size = s.programs.at(program).image.size();
         return NVRTC_SUCCESS;
     };
     n.get_cubin = [](nvrtcProgram program, char* bytes) -> nvrtcResult {
-        MSDA_FAKE("nvrtcGetCUBIN");
+        MSDA_FAKE_NVRTC("nvrtcGetCUBIN");
         const std::string& image = s.programs.at(program).image;
         std::memcpy(bytes, image.data(), image.size());
         return NVRTC_SUCCESS;
     };
     n.get_program_log_size = [](nvrtcProgram program, std::size_t* size) -> nvrtcResult {
-        MSDA_FAKE("nvrtcGetProgramLogSize");
+        MSDA_FAKE_NVRTC("nvrtcGetProgramLogSize");
         *size = s.programs.at(program).log.size() + 1;
         return NVRTC_SUCCESS;
     };
     n.get_program_log = [](nvrtcProgram program, char* text) -> nvrtcResult {
-        MSDA_FAKE("nvrtcGetProgramLog");
+        MSDA_FAKE_NVRTC("nvrtcGetProgramLog");
         std::strcpy(text, s.programs.at(program).log.c_str());
         return NVRTC_SUCCESS;
     };
@@ -125,11 +125,11 @@ void fill_programs(Nvrtc& n) {
 
 FakeNvrtc::FakeNvrtc(NvrtcInfo info) : state_(std::make_unique<State>()) {
     state_->info = std::move(info);
-    active = this;
+    active_nvrtc = this;
 }
 
 FakeNvrtc::~FakeNvrtc() {
-    if (active == this) active = nullptr;
+    if (active_nvrtc == this) active_nvrtc = nullptr;
 }
 
 std::shared_ptr<const Nvrtc> FakeNvrtc::table() const {

@@ -15,18 +15,12 @@
 #include "runtime/verify/device_reference.hpp"
 #include "runtime/verify/oracle.hpp"
 #include "runtime/verify/verify.hpp"
+#include "tests/gpu/gpu.hpp"
 #include "tests/runtime/random_problem.hpp"
 #include "tools/cases/problems.hpp"
 
 namespace msda {
 namespace {
-
-// The shared runtime, or null where there is no GPU.
-Runtime* gpu() {
-    if (Runtime::shared().has_gpu()) return &Runtime::shared();
-    MESSAGE("skipped: no GPU");
-    return nullptr;
-}
 
 // How many random problems to try; MSDA_TEST_CASES raises it for a run at volume.
 std::uint64_t case_count() {
@@ -77,7 +71,7 @@ Problem decoder(Type type, Pass pass) {
 
 TEST_SUITE("gpu") {
     TEST_CASE("the GPU confirms a right launch by itself, and not one with a single wrong element") {
-        Runtime* runtime = gpu();
+        Runtime* runtime = test::gpu();
         if (!runtime) return;
         Bench bench{*runtime};
         const Driver& driver = bench.place.context->driver();
@@ -101,7 +95,7 @@ TEST_SUITE("gpu") {
     }
 
     TEST_CASE("every kind of config computes random problems") {
-        Runtime* runtime = gpu();
+        Runtime* runtime = test::gpu();
         if (!runtime) return;
         Bench bench{*runtime};
         std::uint64_t ran = 0;
@@ -128,7 +122,7 @@ TEST_SUITE("gpu") {
     }
 
     TEST_CASE("fused softmax and references: every kind, type and form, forward and backward") {
-        Runtime* runtime = gpu();
+        Runtime* runtime = test::gpu();
         if (!runtime) return;
         Bench bench{*runtime};
         std::uint64_t ran = 0, seed = 0;
@@ -153,7 +147,7 @@ TEST_SUITE("gpu") {
     }
 
     TEST_CASE("fused softmax and references: model shapes, held to the operator's tolerances") {
-        Runtime* runtime = gpu();
+        Runtime* runtime = test::gpu();
         if (!runtime) return;
         Bench bench{*runtime};
         for (const Pass pass : {Pass::forward, Pass::backward})
@@ -172,7 +166,7 @@ TEST_SUITE("gpu") {
     }
 
     TEST_CASE("deterministic sums are bit-equal over 20 runs, and between exact and family kernels of one config") {
-        Runtime* runtime = gpu();
+        Runtime* runtime = test::gpu();
         if (!runtime) return;
         for (const Type type : {Type::f32, Type::f16, Type::bf16}) {
             Problem p = decoder(type, Pass::backward);
@@ -193,7 +187,7 @@ TEST_SUITE("gpu") {
     }
 
     TEST_CASE("4096 queries on one pixel centre sum to 4096 in 16-bit types") {
-        Runtime* runtime = gpu();
+        Runtime* runtime = test::gpu();
         if (!runtime) return;
         for (const Type type : {Type::f16, Type::bf16})
             for (const Accumulate accumulate : {Accumulate::automatic, Accumulate::f32, Accumulate::deterministic}) {
@@ -220,7 +214,7 @@ TEST_SUITE("gpu") {
     }
 
     TEST_CASE("the last element of a value past 2^31 elements is right") {
-        Runtime* runtime = gpu();
+        Runtime* runtime = test::gpu();
         if (!runtime) return;
         Problem p;
         p.batch = 12;

@@ -9,15 +9,10 @@
 #include "runtime/shapes.hpp"
 #include "runtime/verify/oracle.hpp"
 #include "runtime/verify/verify.hpp"
+#include "tests/gpu/gpu.hpp"
 
 namespace msda {
 namespace {
-
-Runtime* gpu() {
-    if (Runtime::shared().has_gpu()) return &Runtime::shared();
-    MESSAGE("skipped: no GPU");
-    return nullptr;
-}
 
 void check(Runtime& runtime, const Problem& problem) {
     const DevicePlace place = DevicePlace::of(runtime, Device::gpu());
@@ -36,7 +31,7 @@ void check(Runtime& runtime, const Problem& problem) {
 
 TEST_SUITE("gpu") {
     TEST_CASE("scale: five-scale DINO and Co-DINO ViT-L (S = 218,240), forward and backward") {
-        Runtime* runtime = gpu();
+        Runtime* runtime = test::gpu();
         if (!runtime) return;
         for (const char* id : {"dino5-enc", "codino-vit-enc"})
             for (const Pass pass : {Pass::forward, Pass::backward})
@@ -44,7 +39,7 @@ TEST_SUITE("gpu") {
     }
 
     TEST_CASE("scale: more than 65,535 rows of images and heads") {
-        Runtime* runtime = gpu();
+        Runtime* runtime = test::gpu();
         if (!runtime) return;
         for (const Pass pass : {Pass::forward, Pass::backward})
             for (const auto& [batch, heads] :
@@ -61,7 +56,7 @@ TEST_SUITE("gpu") {
     }
 
     TEST_CASE("scale: the last element of a gradient past 2^31 elements is right, whatever sums it") {
-        Runtime* runtime = gpu();
+        Runtime* runtime = test::gpu();
         if (!runtime) return;
         for (const Accumulate accumulate : {Accumulate::native, Accumulate::automatic, Accumulate::deterministic}) {
             Problem p;

@@ -3,7 +3,7 @@
 consumers="$PWD/tests/packaging"
 # The flags of the project's own build, and folders as deep as its own where the library is built again, so that a compiler cache has the
 # objects already.
-configure=(cmake -G Ninja -DCMAKE_BUILD_TYPE=Release -DMSDA_WERROR=ON)
+configure=(cmake -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_UNITY_BUILD=ON -DMSDA_WERROR=ON)
 if command -v ccache >/dev/null; then
     configure+=(-DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
 fi

@@ -14,6 +14,7 @@
 #include "runtime/tensor_files.hpp"
 #include "runtime/verify/device_tensors.hpp"
 #include "tests/runtime/fake_machine.hpp"
+#include "tests/runtime/same_bytes.hpp"
 
 using namespace msda;
 using namespace msda::fakes;
@@ -36,10 +37,6 @@ struct CapturingMachine : FakeMachine {
         return all;
     }
 };
-
-bool same(const HostBuffer& a, const HostBuffer& b) {
-    return a.bytes() == b.bytes() && (a.bytes() == 0 || std::memcmp(a.data(), b.data(), a.bytes()) == 0);
-}
 
 }  // namespace
 
@@ -81,10 +78,10 @@ TEST_CASE("captured tensors are those of the launch, on the GPU and on the host,
             REQUIRE(captures.size() == 1);
             REQUIRE(captures[0].tensors);
             const Inputs read = load_inputs(captures[0].directory, captures[0].problem);
-            CHECK(same(read.value, given.value));
-            CHECK(same(read.locations, given.locations));
-            CHECK(same(read.weights, given.weights));
-            CHECK(same(read.grad_output, given.grad_output));
+            CHECK(test::same_bytes(read.value, given.value));
+            CHECK(test::same_bytes(read.locations, given.locations));
+            CHECK(test::same_bytes(read.weights, given.weights));
+            CHECK(test::same_bytes(read.grad_output, given.grad_output));
             CHECK(m.warnings.empty());
         }
 }

@@ -78,7 +78,7 @@ double grid_sample(const std::vector<float>& map, int64_t height, int64_t width,
     return total;
 }
 
-constexpr float infinity = std::numeric_limits<float>::infinity();
+constexpr float infinite = std::numeric_limits<float>::infinity();
 
 }  // namespace
 
@@ -117,7 +117,7 @@ TEST_SUITE("runtime") {
         Small s(Pass::backward, {{4, 4}}, 8, 2);
         s.locations.assign(s.locations.size(), 2.0f);
         s.grad_output.assign(s.grad_output.size(), 1e30f);
-        s.weights.assign(s.weights.size(), infinity);
+        s.weights.assign(s.weights.size(), infinite);
         s.run();
         for (const auto* gradient : {&s.grad_value, &s.grad_locations, &s.grad_weights})
             for (const float g : *gradient) CHECK(g == 0);
@@ -216,7 +216,7 @@ TEST_SUITE("runtime") {
     }
 
     TEST_CASE("lesson 14: one non-finite or far location adds exactly nothing and leaves all else as it was") {
-        for (const float bad : {std::nanf(""), infinity, -infinity, 1e30f, -1e30f})
+        for (const float bad : {std::nanf(""), infinite, -infinite, 1e30f, -1e30f})
             for (int axis = 0; axis < 2; axis++) {
                 Small without(Pass::forward, {{5, 6}, {2, 3}}, 1, 8, 3);
                 for (std::size_t i = 0; i < without.value.size(); i++)
@@ -286,7 +286,7 @@ TEST_SUITE("runtime") {
 
     TEST_CASE("cpu: pixels that are no corner never leak, corners of weight 0 follow IEEE") {
         Small s(Pass::forward, {{4, 4}}, 1, 1);
-        s.value.assign(16, infinity);
+        s.value.assign(16, infinite);
         s.value[5] = 3;
         for (const std::size_t corner : {6, 9, 10}) s.value[corner] = 1;
         s.locations = {0.4375f, 0.4375f};  // x_im = y_im = 1.25: pixels 5, 6, 9, 10
@@ -295,7 +295,7 @@ TEST_SUITE("runtime") {
         s.locations = {0.375f, 0.375f};  // exactly on pixel 5: its three neighbours weigh 0
         s.run();
         CHECK(s.output[0] == 3);
-        s.value[6] = infinity;
+        s.value[6] = infinite;
         s.run();
         CHECK(std::isnan(s.output[0]));
         s.locations = {0.0f, 0.0f};  // corners outside the map beside pixel 0
@@ -343,9 +343,9 @@ TEST_SUITE("runtime") {
     TEST_CASE("cpu: a non-finite gradient reaches the pixels it touches and no other") {
         Small s(Pass::backward, {{1, 8}}, 2, 1);
         s.locations = {0.1875f, 0.5f, 0.8125f, 0.5f};  // the centres of pixels 1 and 6
-        s.grad_output = {infinity, 1};
+        s.grad_output = {infinite, 1};
         s.run();
-        CHECK(s.grad_value[1] == infinity);
+        CHECK(s.grad_value[1] == infinite);
         CHECK(s.grad_value[6] == 1);
         CHECK(s.grad_value[4] == 0);
     }

@@ -9,15 +9,12 @@
 #include "runtime/numbers.hpp"
 #include "runtime/random.hpp"
 #include "runtime/shapes.hpp"
+#include "tests/runtime/same_bytes.hpp"
 
 namespace {
 
 using namespace msda;
 using std::int64_t;
-
-bool same(const HostBuffer& a, const HostBuffer& b) {
-    return a.bytes() == b.bytes() && (a.bytes() == 0 || std::memcmp(a.data(), b.data(), a.bytes()) == 0);
-}
 
 Problem encoder() {
     Problem p;
@@ -44,14 +41,14 @@ TEST_SUITE("runtime") {
         p = normalise(p);
         for (const Locations kind : {Locations::uniform, Locations::model}) {
             const Inputs a = make_inputs(p, kind, 5, 1), b = make_inputs(p, kind, 5, 4), c = make_inputs(p, kind, 6, 1);
-            CHECK(same(a.value, b.value));
-            CHECK(same(a.locations, b.locations));
-            CHECK(same(a.weights, b.weights));
-            CHECK(same(a.grad_output, b.grad_output));
-            CHECK(!same(a.value, c.value));
-            CHECK(!same(a.locations, c.locations));
-            CHECK(!same(a.weights, c.weights));
-            CHECK(!same(a.grad_output, c.grad_output));
+            CHECK(test::same_bytes(a.value, b.value));
+            CHECK(test::same_bytes(a.locations, b.locations));
+            CHECK(test::same_bytes(a.weights, b.weights));
+            CHECK(test::same_bytes(a.grad_output, b.grad_output));
+            CHECK(!test::same_bytes(a.value, c.value));
+            CHECK(!test::same_bytes(a.locations, c.locations));
+            CHECK(!test::same_bytes(a.weights, c.weights));
+            CHECK(!test::same_bytes(a.grad_output, c.grad_output));
         }
     }
 

@@ -17,7 +17,7 @@ std::vector<Config> some_configs(int count) {
     return configs;
 }
 
-Binary code_of(const Config& config) { return {{}, canonical(config), ""}; }
+Binary code_for(const Config& config) { return {{}, canonical(config), ""}; }
 
 }  // namespace
 
@@ -29,7 +29,7 @@ TEST_CASE("what was compiled ahead is not compiled again") {
     CompileAhead ahead(
         [&](const Config& config) {
             compiled++;
-            return code_of(config);
+            return code_for(config);
         },
         configs, 3);
     while (compiled < 20) std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -48,7 +48,7 @@ TEST_CASE("what is under way is awaited, what is not begun is compiled by who as
         [&](const Config& config) {
             std::this_thread::sleep_for(std::chrono::milliseconds(5));
             compiled++;
-            return code_of(config);
+            return code_for(config);
         },
         configs, 2);
     std::atomic<std::size_t> next = 0;
@@ -75,7 +75,7 @@ TEST_CASE("a failure is handed out where its config is asked for, and an unused 
             [&](const Config& config) {
                 std::this_thread::sleep_for(std::chrono::milliseconds(20));
                 compiled++;
-                return code_of(config);
+                return code_for(config);
             },
             some_configs(1000), 2);
     }

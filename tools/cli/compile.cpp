@@ -28,7 +28,7 @@ struct CompileOptions {
 };
 
 // One problem for one architecture.
-struct Job {
+struct CompileJob {
     NamedProblem what;
     CompileTarget target;
     std::string file;
@@ -37,7 +37,7 @@ struct Job {
     double milliseconds = 0;
 };
 
-std::string file_name(const Job& job) {
+std::string file_name(const CompileJob& job) {
     const Problem& p = job.what.problem;
     std::string name = fmt::format("{}-{}-{}", job.what.shape, msda::name(p.pass), msda::name(p.value));
     if (p.pass == Pass::backward && p.accumulate != Accumulate::automatic)
@@ -46,7 +46,7 @@ std::string file_name(const Job& job) {
                        job.binary->target.format == Target::Format::cubin ? "cubin" : "ptx");
 }
 
-void compile_one(Runtime& runtime, const ConfigOptions& changes, Job& job) {
+void compile_one(Runtime& runtime, const ConfigOptions& changes, CompileJob& job) {
     Runtime::State& state = runtime.state();
     const Silicon& silicon = job.target.silicon;
     const Config config =
@@ -63,10 +63,10 @@ void compile_one(Runtime& runtime, const ConfigOptions& changes, Job& job) {
     job.file = file_name(job);
 }
 
-std::vector<Job> jobs_of(Session& session, const CompileOptions& options) {
+std::vector<CompileJob> compile_jobs_of(Session& session, const CompileOptions& options) {
     std::vector<std::string> architectures = options.architectures;
     if (architectures.empty()) architectures.emplace_back();  // the GPU that is there, or sm_90
-    std::vector<Job> jobs;
+    std::vector<CompileJob> jobs;
     for (const NamedProblem& what : options.problem.problems()) {
         if (what.problem.empty())
             throw Error(Code::invalid_argument, fmt::format("{}: nothing to compile for an empty problem", what.shape));
@@ -76,10 +76,10 @@ std::vector<Job> jobs_of(Session& session, const CompileOptions& options) {
     return jobs;
 }
 
-void report(Session& session, const std::vector<Job>& jobs, bool json) {
+void report(Session& session, const std::vector<CompileJob>& jobs, bool json) {
     if (json) {
         Json all = Json::array();
-        for (const Job& job : jobs)
+        for (const CompileJob& job : jobs)
             all.push_back({{"shape", job.what.shape},
                            {"pass", name(job.what.problem.pass)},
                            {"dtype", name(job.what.problem.value)},
@@ -93,20 +93,20 @@ void report(Session& session, const std::vector<Job>& jobs, bool json) {
         return;
     }
     Table table({"file", "target", "bytes", "ms"});
-    for (const Job& job : jobs)
+    for (const CompileJob& job : jobs)
         table.add({job.file, job.binary->target.architecture(), std::to_string(job.binary->bytes.size()),
                    fmt::format("{:.0f}", job.milliseconds)});
     table.print(session.out());
 }
 
 void compile(Session& session, const CompileOptions& options) {
-    std::vector<Job> jobs = jobs_of(session, options);
+    std::vector<CompileJob> jobs = compile_jobs_of(session, options);
     {
         Progress progress(session, "compiled", jobs.size());
         parallel_for(thread_count(0), static_cast<std::int64_t>(jobs.size()), 1,
                      [&](std::int64_t begin, std::int64_t end, int) {
                          for (std::int64_t i = begin; i < end; i++) {
-                             Job& job = jobs[static_cast<std::size_t>(i)];
+                             CompileJob& job = jobs[static_cast<std::size_t>(i)];
                              compile_one(session.runtime(), options.config, job);
                              progress.step(job.file);
                          }
@@ -114,7 +114,7 @@ void compile(Session& session, const CompileOptions& options) {
     }
     // Nothing is written unless all compiled.
     if (!options.directory.empty())
-        for (const Job& job : jobs)
+        for (const CompileJob& job : jobs)
             write_output((std::filesystem::path(options.directory) / job.file).string(), job.binary->bytes);
     report(session, jobs, options.json);
 }

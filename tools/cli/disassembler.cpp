@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -12,6 +11,7 @@
 
 #include "msda/error.hpp"
 #include "runtime/emulation/host_compiler.hpp"
+#include "runtime/environment.hpp"
 #include "tools/cli/process.hpp"
 
 namespace msda::cli {
@@ -19,18 +19,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string variable(const char* name) {
-    const char* value = std::getenv(name);
-    return value != nullptr ? value : "";
-}
-
 fs::path find_tool() {
-    if (const std::string named = variable("MSDA_CUOBJDUMP"); !named.empty()) {
+    if (const std::string named = environment_variable("MSDA_CUOBJDUMP"); !named.empty()) {
         if (access(named.c_str(), X_OK) != 0)
             throw Error(Code::unsupported, fmt::format("MSDA_CUOBJDUMP: {} is no program that can be run", named));
         return named;
     }
-    std::istringstream path(variable("PATH") + ":/usr/local/cuda/bin");
+    std::istringstream path(environment_variable("PATH") + ":/usr/local/cuda/bin");
     std::vector<std::string> folders;
     for (std::string folder; std::getline(path, folder, ':');)
         if (!folder.empty()) folders.push_back(folder);
@@ -52,7 +47,7 @@ std::string disassemble(const std::string& cubin) {
     const bool dumps = tool.filename().string().find("cuobjdump") != std::string::npos;
     const std::vector<std::string> arguments = {tool.string(), dumps ? "-sass" : "-c", file.string()};
     const std::string beside = tool.has_parent_path() ? tool.parent_path().string() + ":" : "";
-    const ProcessResult result = run_process(arguments, {{"PATH", beside + variable("PATH")}});
+    const ProcessResult result = run_process(arguments, {{"PATH", beside + environment_variable("PATH")}});
     if (result.status != 0)
         throw Error(Code::compile_failed, fmt::format("{} failed with exit status {}", tool.string(), result.status),
                     result.out + result.err);

@@ -32,7 +32,7 @@ struct PackOptions {
 };
 
 // What is to be compiled: equal source for equal hardware once.
-struct Job {
+struct PackJob {
     NamedProblem what;
     Config config;
     int capability = 90;
@@ -56,9 +56,9 @@ std::vector<Silicon> chips_of(int capability, const Database& records) {
     return chips;
 }
 
-std::vector<Job> jobs_of(const std::vector<NamedProblem>& problems, const std::vector<int>& capabilities,
-                         const Layers& layers) {
-    std::vector<Job> jobs;
+std::vector<PackJob> pack_jobs_of(const std::vector<NamedProblem>& problems, const std::vector<int>& capabilities,
+                                  const Layers& layers) {
+    std::vector<PackJob> jobs;
     const Database records = layers.effective();
     for (const NamedProblem& what : problems)
         for (const int capability : capabilities) {
@@ -73,7 +73,7 @@ std::vector<Job> jobs_of(const std::vector<NamedProblem>& problems, const std::v
     return jobs;
 }
 
-PackedKernels compile_job(const Job& job, const NvrtcLibrary& nvrtc) {
+PackedKernels compile_job(const PackJob& job, const NvrtcLibrary& nvrtc) {
     const CompileRequest request = compile_request(job.what.problem, job.config, job.capability);
     PackedKernels kernels;
     kernels.source_digest = source_digest(request);
@@ -86,7 +86,7 @@ PackedKernels compile_job(const Job& job, const NvrtcLibrary& nvrtc) {
     return kernels;
 }
 
-std::vector<PackedKernels> compile_all(Session& session, const std::vector<Job>& jobs) {
+std::vector<PackedKernels> compile_all(Session& session, const std::vector<PackJob>& jobs) {
     const auto nvrtc = session.runtime().state().nvrtc(0);
     std::vector<PackedKernels> results(jobs.size());
     std::atomic<std::size_t> next = 0;
@@ -156,7 +156,7 @@ void write(Session& session, const PackOptions& options) {
         if (std::ranges::find(capabilities, key.second.capability) != capabilities.end() &&
             key.second.partition != simulated_partition)
             content.database.add(record);
-    content.kernels = compile_all(session, jobs_of(problems, capabilities, *layers));
+    content.kernels = compile_all(session, pack_jobs_of(problems, capabilities, *layers));
     const std::size_t compiled = content.kernels.size();
     const std::size_t count = content.database.size();
     const std::string bytes = write_pack(std::move(content));

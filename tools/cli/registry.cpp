@@ -5,6 +5,8 @@
 
 #include <new>
 
+#include "tools/cli/run_command.hpp"
+
 namespace msda::cli {
 namespace {
 

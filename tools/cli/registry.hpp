@@ -29,7 +29,4 @@ void add_report(CLI::App& app, Session& session);
 // Adds all of them in the order that --help lists them.
 void add_all(CLI::App& app, Session& session);
 
-// The whole command: parses, runs one subcommand, prints errors on the session's err. Returns the exit code.
-int run_command(int argc, const char* const* argv, Session& session);
-
 }  // namespace msda::cli

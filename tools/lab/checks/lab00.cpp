@@ -8,7 +8,7 @@
 #include "tools/lab/checks/all.hpp"
 
 namespace msda::lab {
-namespace {
+namespace lab00 {
 
 const std::vector<float> line = {3, -1, 4, 1.5F, -5};
 
@@ -103,9 +103,10 @@ void attend(Attempt& attempt) {
     }
 }
 
-}  // namespace
+}  // namespace lab00
 
 Checks checks_00() {
+    using namespace lab00;
     return {{"00/dense_reads", dense_reads},
             {"00/deformable_reads", deformable_reads},
             {"00/softmax", softmax},

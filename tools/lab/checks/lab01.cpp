@@ -9,7 +9,7 @@
 #include "tools/lab/checks/all.hpp"
 
 namespace msda::lab {
-namespace {
+namespace lab01 {
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
@@ -84,9 +84,10 @@ void forward(Attempt& attempt) {
         }
 }
 
-}  // namespace
+}  // namespace lab01
 
 Checks checks_01() {
+    using namespace lab01;
     return {{"01/image_coordinate", image_coordinate}, {"01/bilinear", bilinear}, {"01/forward", forward}};
 }
 

@@ -4,7 +4,7 @@
 #include "tools/lab/checks/all.hpp"
 
 namespace msda::lab {
-namespace {
+namespace lab02 {
 
 // The dense offset by counting digits from the outside.
 long long offset_of(long long S, long long M, long long D, long long b, long long s, long long m, long long d) {
@@ -105,9 +105,10 @@ void row_alignment(Attempt& attempt) {
     check(1ULL << 40, {1LL << 33, 8, 8}, 2, 16);
 }
 
-}  // namespace
+}  // namespace lab02
 
 Checks checks_02() {
+    using namespace lab02;
     return {{"02/dense_offset", dense_offset}, {"02/strided_offset", strided_offset},
             {"02/index_of", index_of},         {"02/right_lower_pixel", right_lower_pixel},
             {"02/heads_first", heads_first},   {"02/row_alignment", row_alignment}};

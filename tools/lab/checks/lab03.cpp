@@ -6,7 +6,7 @@
 #include "tools/lab/checks/all.hpp"
 
 namespace msda::lab {
-namespace {
+namespace lab03 {
 
 using emulation::Access;
 using emulation::AccessCounts;
@@ -110,9 +110,10 @@ void predicted(Attempt& attempt) {
             wrong));
 }
 
-}  // namespace
+}  // namespace lab03
 
 Checks checks_03() {
+    using namespace lab03;
     return {{"03/touched", touched},
             {"03/lanes_together", lanes_together},
             {"03/wavefronts", wavefronts},

@@ -6,7 +6,7 @@
 #include "tools/lab/checks/all.hpp"
 
 namespace msda::lab {
-namespace {
+namespace lab04 {
 
 using emulation::Access;
 using emulation::Counts;
@@ -133,9 +133,10 @@ void warp_sums(Attempt& attempt) {
             fmt::format("expected one lane of each warp to store, 16 in all, got {} lanes", stores.lanes));
 }
 
-}  // namespace
+}  // namespace lab04
 
 Checks checks_04() {
+    using namespace lab04;
     return {{"04/blocks_for", blocks_for},
             {"04/vector_add", vector_add},
             {"04/transpose", transpose},

@@ -8,7 +8,7 @@
 #include "tools/lab/checks/all.hpp"
 
 namespace msda::lab {
-namespace {
+namespace lab05 {
 
 struct Place {
     int row, column;
@@ -92,9 +92,10 @@ void hostile(Attempt& attempt) {
     for (const Case& c : cases_of(Pass::forward, true)) run(attempt.student, c);
 }
 
-}  // namespace
+}  // namespace lab05
 
 Checks checks_05() {
+    using namespace lab05;
     return {{"05/place", place}, {"05/sample", sample}, {"05/forward", forward}, {"05/hostile", hostile}};
 }
 

@@ -8,7 +8,7 @@
 #include "tools/lab/gpu.hpp"
 
 namespace msda::lab {
-namespace {
+namespace lab06 {
 
 using emulation::Access;
 using emulation::AccessCounts;
@@ -158,9 +158,10 @@ void microseconds(Attempt& attempt) {
     attempt.notes.push_back(time_forward(attempt, p, "forward_half", tiles_of(p), 256));
 }
 
-}  // namespace
+}  // namespace lab06
 
 Checks checks_06() {
+    using namespace lab06;
     return {{"06/corner_weights", corner_weights},
             {"06/vector", vector},
             {"06/share", share},

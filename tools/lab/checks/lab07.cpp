@@ -8,7 +8,7 @@
 #include "tools/lab/checks/all.hpp"
 
 namespace msda::lab {
-namespace {
+namespace lab07 {
 
 struct PointGradient {
     float x, y, weight;
@@ -70,8 +70,11 @@ void owned(Attempt& attempt) {
     run_owned(attempt.student, infinite);
 }
 
-}  // namespace
+}  // namespace lab07
 
-Checks checks_07() { return {{"07/point_gradient", point_gradient}, {"07/points", points}, {"07/owned", owned}}; }
+Checks checks_07() {
+    using namespace lab07;
+    return {{"07/point_gradient", point_gradient}, {"07/points", points}, {"07/owned", owned}};
+}
 
 }  // namespace msda::lab

@@ -9,7 +9,7 @@
 #include "tools/lab/race.hpp"
 
 namespace msda::lab {
-namespace {
+namespace lab08 {
 
 using emulation::Access;
 
@@ -148,9 +148,10 @@ void round_sums(Attempt& attempt) {
         expect_near("4096 ones summed in f32 and rounded to f16", host::read(Type::f16, rounded.data(), d), 4096, 0);
 }
 
-}  // namespace
+}  // namespace lab08
 
 Checks checks_08() {
+    using namespace lab08;
     return {{"08/barrier", barrier}, {"08/loop", loop},           {"08/count", count},     {"08/scatter", scatter},
             {"08/vector", vector},   {"08/stalls_at", stalls_at}, {"08/round", round_sums}};
 }

@@ -10,7 +10,7 @@
 #include "tools/lab/lab.hpp"
 
 namespace msda::lab {
-namespace {
+namespace lab09 {
 
 constexpr const char* kinds[] = {"nothing", "red", "atom", "swap"};
 constexpr const char* kernels[] = {"add_float",     "add_float_and_look", "add_double",
@@ -131,9 +131,10 @@ void accumulator(Attempt& attempt) {
             }
 }
 
-}  // namespace
+}  // namespace lab09
 
 Checks checks_09() {
+    using namespace lab09;
     return {{"09/classify", classify},
             {"09/investigate", investigate},
             {"09/predicted", predicted},

@@ -17,7 +17,7 @@
 #include "tuning_db/database.hpp"
 
 namespace msda::lab {
-namespace {
+namespace lab10 {
 
 std::vector<cases::NamedProblem> exam_problems() {
     std::vector<cases::NamedProblem> all = cases::forward_problems();
@@ -236,9 +236,10 @@ void replaces(Attempt& attempt) {
             fmt::format("40 records merged in 200 orders leave {} different winners; expected one", survivors.size()));
 }
 
-}  // namespace
+}  // namespace lab10
 
 Checks checks_10() {
+    using namespace lab10;
     return {{"10/space", space}, {"10/blocks", blocks}, {"10/emit", emit},        {"10/kernel", kernel},
             {"10/exam", exam},   {"10/tune", tune},     {"10/replaces", replaces}};
 }
