@@ -5,7 +5,7 @@ Usage: tools/bench/heuristic_table.py DATABASE.json [--msda build/release/bin/ms
            [--limit 1.15] [--candidates 100]
 
 A record holds the time of the best config and of the default, measured in turn in one final: their ratio is what an
-untuned user loses. Prints a Markdown table, shape by shape, and the share of the shapes within the limit for each pass
+untuned user loses. Where the default has become the config found best since, they are one kernel and the ratio is 1. Prints a Markdown table, shape by shape, and the share of the shapes within the limit for each pass
 and type; --json keeps both. Exit code 1 when less than 90 % of all rows are within the limit, or when a shape of the
 table has no record, or one of fewer candidates than asked that is not its whole space.
 """
@@ -31,6 +31,19 @@ def key_of_shape(shape):
             ",".join(str(points) for points in shape["points"]), shape["sampling"])
 
 
+def kernel(msda, problem, config):
+    """All that the GPU sees of a config: the source it is compiled from and the launches; without one, of the default."""
+    words = ["--config", config] if config else []
+    show = lambda what: subprocess.run([msda, "inspect", "--problem", problem, "--arch", "sm_90", "--what", what, *words],
+                                       check=True, capture_output=True).stdout
+    return show("source"), show("plan")
+
+
+def is_default(msda, record, levels):
+    config = {**record["config"], "levels_per_pass": min(record["config"]["levels_per_pass"], levels)}
+    return kernel(msda, record["problem"], " ".join(f"{key}={value}" for key, value in config.items())) == kernel(msda, record["problem"], "")
+
+
 def read(database, msda):
     run = lambda *words: json.loads(subprocess.run([msda, *words], check=True, capture_output=True).stdout)
     shapes = run("shapes", "--json")
@@ -41,30 +54,45 @@ def read(database, msda):
     records = run("db", "show", database, "--json")["records"]
     for record in records:
         fields = fields_of(record["problem"])
+        if fields["pass"] == "backward" and fields["value"] == "f32" and fields["accumulate"] == "native":
+            continue  # the same kernels as automatic
+        same = is_default(msda, record, len(fields["levels"].split(",")))
         for shape in ids.get(key_of_problem(fields), []):
-            rows.append({"shape": shape, "pass": fields["pass"], "dtype": fields["value"],
-                         "default_us": record["default_us"], "tuned_us": record["time_us"],
-                         "ratio": round(record["default_us"] / record["time_us"], 4),
+            rows.append({"shape": shape, "pass": fields["pass"], "dtype": fields["value"], "sums": fields["accumulate"],
+                         "default_us": record["time_us"] if same else record["default_us"], "tuned_us": record["time_us"],
+                         "ratio": 1.0 if same else round(record["default_us"] / record["time_us"], 4),
                          "candidates": record["candidates"], "complete": record["policy"] >= 2})
     order = {shape["id"]: place for place, shape in enumerate(shapes)}
-    rows.sort(key=lambda row: (order[row["shape"]], row["pass"] != "forward", row["dtype"]))
+    rows.sort(key=lambda row: (order[row["shape"]], *kind_order(row)))
     return [shape["id"] for shape in shapes], rows, records
 
 
+def kind_of(row):
+    return row["pass"], row["dtype"], row["sums"]
+
+
+def kind_order(row):
+    return row["pass"] != "forward", row["sums"] != "automatic", row["dtype"]
+
+
 def shares(rows, limit):
+    kinds = list(dict.fromkeys(kind_of(row) for row in sorted(rows, key=kind_order)))
     result = []
-    kinds = sorted({(row["pass"], row["dtype"]) for row in rows}, key=lambda kind: (kind[0] != "forward", kind[1]))
     for kind in [*kinds, None]:
-        some = [row for row in rows if kind in (None, (row["pass"], row["dtype"]))]
+        some = [row for row in rows if kind in (None, kind_of(row))]
         within = sum(row["ratio"] <= limit for row in some)
-        result.append({"pass": kind[0] if kind else "all", "dtype": kind[1] if kind else "all", "shapes": len(some),
+        result.append({**dict(zip(("pass", "dtype", "sums"), kind or ("all",) * 3)), "shapes": len(some),
                        "within": within, "share": round(within / max(len(some), 1), 4)})
     return result
 
 
+def title(kind):
+    return f"{kind[0]} {kind[1]}" + (", native sums" if kind[2] == "native" else "")
+
+
 def table(shapes, rows, kinds):
-    cell = {(row["shape"], row["pass"], row["dtype"]): row for row in rows}
-    print("| shape | " + " | ".join(f"{pass_} {dtype}" for pass_, dtype in kinds) + " |")
+    cell = {(row["shape"], *kind_of(row)): row for row in rows}
+    print("| shape | " + " | ".join(title(kind) for kind in kinds) + " |")
     print("|---|" + "---|" * len(kinds))
     for shape in shapes:
         texts = []
@@ -87,19 +115,20 @@ def main():
     if not rows:
         sys.exit(f"{options.database}: no record of a shipped shape")
     summary = shares(rows, options.limit)
-    kinds = [(share["pass"], share["dtype"]) for share in summary[:-1]]
-    missing = [f"{shape} {pass_} {dtype}" for shape in shapes for pass_, dtype in kinds
-               if not any((row["shape"], row["pass"], row["dtype"]) == (shape, pass_, dtype) for row in rows)]
-    few = [f"{row['shape']} {row['pass']} {row['dtype']} ({row['candidates']})" for row in rows
+    kinds = [(share["pass"], share["dtype"], share["sums"]) for share in summary[:-1]]
+    there = {(row["shape"], *kind_of(row)) for row in rows}
+    missing = [f"{shape} {title(kind)}" for shape in shapes for kind in kinds if (shape, *kind) not in there]
+    few = [f"{row['shape']} {title(kind_of(row))} ({row['candidates']})" for row in rows
            if row["candidates"] < options.candidates or not row["complete"]]
 
     gpu = records[0]["gpu"]
     print(f"{gpu}: default / tuned (default in µs, configs verified and timed), cold L2, geometric mean of model-like and "
           "uniform locations.\n")
     table(shapes, rows, kinds)
-    print(f"\n| pass | type | shapes | within {options.limit}x | share |\n|---|---|---|---|---|")
+    print(f"\n| what | shapes | within {options.limit}x | share |\n|---|---|---|---|")
     for share in summary:
-        print(f"| {share['pass']} | {share['dtype']} | {share['shapes']} | {share['within']} | {share['share']:.0%} |")
+        kind = (share["pass"], share["dtype"], share["sums"])
+        print(f"| {title(kind) if kind[0] != 'all' else 'all'} | {share['shapes']} | {share['within']} | {share['share']:.0%} |")
     if options.json:
         first = records[0]
         header = {"gpu": gpu, "driver": first["driver"], "nvrtc": first["nvrtc"], "version": first["generator"],
