@@ -1,5 +1,6 @@
 // tune, db, report and pack as commands, on the simulated device.
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
 #include <spawn.h>
@@ -153,6 +154,39 @@ TEST_CASE("SIGINT ends a long run with a valid file, --resume goes on") {
     CHECK(WEXITSTATUS(status) == 13);
     CHECK(msda({"db", "check", db}).status == 0);
     CHECK(shown(msda, db).size() >= 2);
+}
+
+TEST_CASE("a worker outlives the signals that a whole group gets, and ends with its parent's pipe") {
+    const std::string tool(msda::test::tool_path());
+    const char* arguments[] = {tool.c_str(), "worker", nullptr};
+    int in[2] = {-1, -1};
+    int out[2] = {-1, -1};
+    REQUIRE(pipe2(in, O_CLOEXEC) == 0);
+    REQUIRE(pipe2(out, O_CLOEXEC) == 0);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, in[0], STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, out[1], STDOUT_FILENO);
+    pid_t pid = 0;
+    REQUIRE(posix_spawn(&pid, tool.c_str(), &actions, nullptr, const_cast<char**>(arguments), environ) == 0);
+    posix_spawn_file_actions_destroy(&actions);
+    close(in[0]);
+    close(out[1]);
+    // An answer, whatever it says, shows that the worker serves.
+    const std::string request = R"({"do":"nothing"})"
+                                "\n";
+    REQUIRE(write(in[1], request.data(), request.size()) == static_cast<ssize_t>(request.size()));
+    char answer = 0;
+    REQUIRE(read(out[0], &answer, 1) == 1);
+    kill(pid, SIGTERM);
+    kill(pid, SIGINT);
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    int status = 0;
+    CHECK(waitpid(pid, &status, WNOHANG) == 0);
+    close(in[1]);
+    CHECK(waitpid(pid, &status, 0) == pid);
+    CHECK(WIFEXITED(status));
+    close(out[0]);
 }
 
 TEST_CASE("what an application launches under MSDA_CAPTURE is tuned from there") {

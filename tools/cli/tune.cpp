@@ -61,7 +61,9 @@ void run_tune(CLI::App& command, Session& session, const TuneOptions& options) {
 }
 
 int run_worker(Session& session) {
-    std::signal(SIGINT, SIG_IGN);  // Ctrl-C reaches the whole group; the parent decides what happens
+    // Ctrl-C, `timeout` and batch systems reach the whole group; the parent decides what happens, and closes the pipe.
+    std::signal(SIGINT, SIG_IGN);
+    std::signal(SIGTERM, SIG_IGN);
     GpuTrack track(session.runtime());
     return serve(track, STDIN_FILENO, STDOUT_FILENO);
 }
