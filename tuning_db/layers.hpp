@@ -51,7 +51,7 @@ class Layers {
     Layers(Layers&&) noexcept;
     Layers& operator=(Layers&&) noexcept;
 
-    // The config for a normalised problem: exact record, else the nearest size of the same family (distance ≤ 3), else
+    // The config for a normalised problem: exact record, else the nearest size of the same family (distance ≤ 1.5), else
     // the same for other silicon of the same capability, else default_config. A record that does not fit this version
     // or problem is passed over with one warning. Deterministic gradients always get default_config. Pure in the view:
     // equal hash(), problem and silicon give the equal answer on every node. Throws Error(io_failed, bad_file) where

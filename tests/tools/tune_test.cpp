@@ -55,9 +55,11 @@ TEST_CASE("tune writes records that db get finds, and --resume skips them") {
     const auto got = msda({"db", "get", db, "--shape", "rtdetr", "--dtype", "f16", "--pass", "forward", "--json"});
     REQUIRE(got.status == 0);
     CHECK(json::parse(got.out)["how"] == "exact");
-    const auto near = msda({"db", "get", db, "--shape", "rtdetr-b8", "--dtype", "f16", "--json"});
+    const auto near = msda({"db", "get", db, "--shape", "rtdetr", "--batch", "2", "--dtype", "f16", "--json"});
     CHECK(json::parse(near.out)["how"] == "nearest");
-    CHECK(json::parse(near.out)["distance"] == 3.0);
+    CHECK(json::parse(near.out)["distance"] == 1.0);
+    const auto far = msda({"db", "get", db, "--shape", "rtdetr-b8", "--dtype", "f16", "--json"});
+    CHECK(json::parse(far.out)["how"] == "heuristic");
     const auto none = msda({"db", "get", db, "--shape", "rtdetr", "--dtype", "f32", "--json"});
     CHECK(json::parse(none.out)["how"] == "heuristic");
 
