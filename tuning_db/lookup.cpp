@@ -56,9 +56,11 @@ std::vector<View::Ranked> View::ranked(const Problem& problem, const Silicon& si
         const double far = distance(problem, entry->problem) + (same_silicon ? 0 : sm_distance(here, there));
         if (far <= farthest) found.push_back({far, entry});
     }
-    std::ranges::sort(found, [](const Ranked& a, const Ranked& b) {
+    std::ranges::sort(found, [&](const Ranked& a, const Ranked& b) {
         if (a.distance != b.distance) return a.distance < b.distance;
-        return better(a.entry->record, b.entry->record);
+        // Sizes within half a step are at no distance; the very same one still comes first.
+        const bool same_a = a.entry->problem == problem, same_b = b.entry->problem == problem;
+        return same_a != same_b ? same_a : better(a.entry->record, b.entry->record);
     });
     return found;
 }

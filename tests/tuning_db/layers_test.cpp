@@ -96,6 +96,16 @@ TEST_CASE("exact, nearest, family, heuristic, with the distance") {
     CHECK(layers.choose(normalise(backward), h200()).how == "heuristic");
 }
 
+TEST_CASE("of sizes at no distance, other silicon takes the record of the very same one") {
+    // 290 and 300 queries share a bucket; the record of 290 gained more, so it came first.
+    Site site;
+    site.save("user.json", of({record_of(decoder(300), h200(), 1.2, 1), record_of(decoder(290), h200(), 1.9, 2)}));
+    Silicon other = h200();
+    other.sm_count = 114;
+    CHECK(unroll_of(Layers(site.options()).choose(decoder(300), other)) == 1);
+    CHECK(unroll_of(Layers(site.options()).choose(decoder(290), other)) == 2);
+}
+
 TEST_CASE("sizes vary freely within a family, everything else does not") {
     const Problem base = decoder();
     const auto differs = [&](auto change) {
