@@ -17,9 +17,10 @@
 namespace msda {
 namespace {
 
-constexpr double batch_us =
-    800;  // two kinds of data make a sample of 1.6 ms: ~1000 samples in the 2 s they cost at most
-constexpr int most_launches = 128;  // queueing one costs the host 4 µs, more than a small kernel takes
+// Two kinds of data make a sample of 1.6 ms: some 1000 samples in the 2 s that they cost at most.
+constexpr double batch_us = 800;
+// Queueing a launch costs the host 4 µs, more than a small kernel takes.
+constexpr int most_launches = 128;
 
 Inputs inputs_of(const Problem& problem, const std::string& kind, const TrackSettings& settings) {
     if (kind == "captured") return load_inputs(settings.captured, problem);
