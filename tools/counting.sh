@@ -1,21 +1,32 @@
 # shellcheck shell=bash
 # Counts test results over several runs, in named stages; sourced by tools/test and .ci/run.
 passed=0 failed=0 skipped=0
-stage_names=() stage_starts=()
+stage_names=() stage_starts=() stage_processor=()
 
 # stage NAME: what runs from here on belongs to it, in the printed log and in stage_times.
 stage() {
     stage_names+=("$*")
     stage_starts+=("$SECONDS")
+    children_seconds
+    stage_processor+=("$children")
     printf '\n== %s (minute %d)\n' "$*" $((SECONDS / 60))
 }
 
-# stage_times: a line a stage with its minutes.
+# children_seconds: sets `children` to the processor's seconds of all processes that this shell has started and seen the end of.
+children_seconds() {
+    local numbers
+    read -ra numbers </proc/$$/stat
+    children=$(((numbers[15] + numbers[16]) / $(getconf CLK_TCK)))
+}
+
+# stage_times: a line a stage with its minutes, and the processor's.
 stage_times() {
     local i end
+    children_seconds
     for i in "${!stage_names[@]}"; do
         end="${stage_starts[i + 1]:-$SECONDS}"
-        printf '%6.1f min  %s\n' "$(((end - stage_starts[i]) / 6))e-1" "${stage_names[i]}"
+        printf '%6.1f min, %6.1f of the processor  %s\n' "$(((end - stage_starts[i]) / 6))e-1" \
+            "$(((${stage_processor[i + 1]:-$children} - stage_processor[i]) / 6))e-1" "${stage_names[i]}"
     done
 }
 
@@ -38,23 +49,32 @@ run_counted() {
     rm -f "$log"
 }
 
-# run_cases COMMAND...: runs a doctest program and adds the counts of its last "[msda] passed=N failed=N skipped=N" line.
-# A program that ends without that line, or badly with no case failed, counts as one failure.
+# run_cases COMMAND...: runs a doctest program and adds the counts of its "[msda] passed=N failed=N skipped=N" line. Its cases are independent and
+# go in portions of 24 through as many processes as there are processors, one where there is a GPU, whose memory they would share.
+# A portion that ends without that line, or badly with no case failed, counts as one failure.
 run_cases() {
-    local log status=0
-    log="$(mktemp)"
-    "$@" </dev/null 2>&1 | tee "$log" || status=$?
-    if [[ "$(grep -a '^\[msda\] passed=' "$log" | tail -n 1)" =~ passed=([0-9]+)\ failed=([0-9]+)\ skipped=([0-9]+) ]]; then
-        ((passed += BASH_REMATCH[1], failed += BASH_REMATCH[2], skipped += BASH_REMATCH[3])) || true
-        if ((status != 0 && BASH_REMATCH[2] == 0)); then
-            printf 'FAILED (exit status %d): %s\n' "$status" "$*"
-            ((failed += 1))
+    local logs cases first at_once=1 status
+    logs="$(mktemp -d)"
+    cases="$("$@" --count </dev/null 2>&1 | grep -aoE '[0-9]+$' | tail -n 1)" || true
+    [[ -e /dev/nvidia0 ]] || at_once="$(nproc)"
+    # shellcheck disable=SC2016  # the inner shell's
+    for ((first = 1; first <= ${cases:-1}; first += 24)); do printf '%d\n' "$first"; done |
+        LOGS="$logs" xargs -P "$at_once" -I '{}' bash -c '
+            "$@" --first="$0" --last=$(($0 + 23)) </dev/null >"$LOGS/$0" 2>&1 || printf "exit status %d\n" $? >"$LOGS/$0.status"
+            cat "$LOGS/$0"' '{}' "$@"
+    for ((first = 1; first <= ${cases:-1}; first += 24)); do
+        status=""
+        [[ ! -f "$logs/$first.status" ]] || status="$(<"$logs/$first.status")"
+        if [[ "$(grep -a '^\[msda\] passed=' "$logs/$first" | tail -n 1)" =~ passed=([0-9]+)\ failed=([0-9]+)\ skipped=([0-9]+) ]]; then
+            ((passed += BASH_REMATCH[1], failed += BASH_REMATCH[2], skipped += BASH_REMATCH[3])) || true
+            [[ -n "$status" && "${BASH_REMATCH[2]}" == 0 ]] || continue
+        else
+            status="ended early, ${status:-without its closing line}"
         fi
-    else
-        printf 'FAILED (ended early, exit status %d): %s\n' "$status" "$*"
+        printf 'FAILED (%s): %s --first=%d --last=%d\n' "$status" "$*" "$first" $((first + 23))
         ((failed += 1))
-    fi
-    rm -f "$log"
+    done
+    rm -rf "$logs"
 }
 
 # run_script COMMAND...: one test; exit status 0 passes, 77 skips, any other fails and shows what was printed.
