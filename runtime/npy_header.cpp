@@ -60,7 +60,7 @@ class HeaderReader {
         if (quote == '\'') expect('\'');
         const std::size_t end = text_.find(quote, at_);
         if (end == std::string_view::npos || end - at_ > 64) fail("unterminated string");
-        const std::string value(text_.substr(at_, end - at_));
+        std::string value(text_.substr(at_, end - at_));
         at_ = end + 1;
         return value;
     }

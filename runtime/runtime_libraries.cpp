@@ -169,7 +169,7 @@ std::shared_ptr<DeviceContext> Runtime::State::context_for(int ordinal) {
     const std::lock_guard lock(mutex_);
     if (current != nullptr)
         if (auto known = known_context(current); known != nullptr && known->device().ordinal == ordinal) return known;
-    const auto primary = known_primary(ordinal);
+    auto primary = known_primary(ordinal);
     if (primary != nullptr && current == nullptr) return primary;
     const DeviceInfo device = primary != nullptr ? primary->device() : device_info(calls, ordinal);
     CUdevice current_device = -1;

@@ -26,7 +26,7 @@ void remove_stale_temporaries(const FileSystem& files, const std::string& path) 
     if (files.list(directory, names)) return;
     for (const std::string& name : names) {
         FileStatus status;
-        const std::string temporary = directory + "/" + name;
+        const std::string temporary = fmt::format("{}/{}", directory, name);
         if (name.starts_with(prefix) && is_temporary_name(name) && !files.status(temporary, status) &&
             std::time(nullptr) - status.modified > temporary_age)
             files.remove(temporary);

@@ -22,7 +22,7 @@ std::string environment(const char* name) {
 }
 
 std::string default_user_file() {
-    if (const std::string named = environment("MSDA_DB_USER"); !named.empty()) return named;
+    if (std::string named = environment("MSDA_DB_USER"); !named.empty()) return named;
     if (const std::string data = environment("XDG_DATA_HOME"); data.starts_with('/')) return data + "/msda/tuning.json";
     if (const std::string home = environment("HOME"); home.starts_with('/'))
         return home + "/.local/share/msda/tuning.json";
@@ -110,7 +110,7 @@ void Layers::State::load_site(const std::string& directory, std::vector<Layer>& 
         warn(fmt::format("MSDA_DB_SITE: cannot list {}: {}", directory, error.message()));
     Layer site{directory, {}};
     for (const std::string& name : names)
-        if (name.ends_with(".json")) load_file(directory + "/" + name, site.database, true);
+        if (name.ends_with(".json")) load_file(fmt::format("{}/{}", directory, name), site.database, true);
     into.push_back(std::move(site));
 }
 

@@ -36,7 +36,7 @@ struct Place {
     std::string file;
     int line = 0;
     Access kind{};
-    auto operator<=>(const Place&) const = default;
+    auto operator<=>(const Place&) const = default;  // NOLINT(modernize-use-nullptr): as in tuning_db/silicon_key.hpp
 };
 
 struct Counts {

@@ -131,6 +131,7 @@ struct Emulator::State {
     Counts launch(const Grid& grid, int workers) {
         workers = static_cast<int>(std::min<std::uint32_t>(static_cast<std::uint32_t>(workers), grid.blocks));
         std::vector<std::unique_ptr<Multiprocessor>> used;
+        used.reserve(static_cast<std::size_t>(workers));
         for (int i = 0; i < workers; i++) used.push_back(take());
         std::exception_ptr failure;
         try {

@@ -90,6 +90,7 @@ std::vector<std::string> module_flags() {
 // Runs a program with its output in `log`; returns its exit status, or 128 + signal.
 int run_program(std::vector<std::string> arguments, const fs::path& log) {
     std::vector<char*> argv;
+    argv.reserve(arguments.size() + 1);
     for (std::string& argument : arguments) argv.push_back(argument.data());
     argv.push_back(nullptr);
     posix_spawn_file_actions_t actions;
@@ -131,7 +132,7 @@ std::string find_host_compiler(const std::string& named) {
     const char* variable = std::getenv("MSDA_HOST_CXX");
     const std::string wanted = !named.empty() ? named : variable != nullptr ? variable : "";
     if (!wanted.empty()) {
-        const std::string found = on_path(wanted);
+        std::string found = on_path(wanted);
         if (found.empty())
             throw Error(
                 Code::unsupported,

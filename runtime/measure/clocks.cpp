@@ -24,20 +24,23 @@ std::string pci_address(const Driver& driver, CUdevice device) {
 
 }  // namespace
 
-Clocks::Clocks(const LibraryLoader& loader, const Driver& driver, CUdevice device) noexcept try {
-    std::string error;
-    library_ = loader.open("libnvidia-ml.so.1", false, error);
-    if (library_ == nullptr) return;
-    int (*init)() = nullptr;
-    int (*by_address)(const char*, void**) = nullptr;
-    int (*clock_info)(void*, int, unsigned*) = nullptr;
-    const bool complete = find(loader, library_.get(), "nvmlInit_v2", init) &&
-                          find(loader, library_.get(), "nvmlDeviceGetHandleByPciBusId_v2", by_address) &&
-                          find(loader, library_.get(), "nvmlDeviceGetClockInfo", clock_info);
-    if (!complete || init() != 0) return;
-    if (by_address(pci_address(driver, device).c_str(), &device_) == 0) clock_info_ = clock_info;
-} catch (...) {
-    clock_info_ = nullptr;
+// Within the body: the handler of a constructor's own try block throws again at its end.
+Clocks::Clocks(const LibraryLoader& loader, const Driver& driver, CUdevice device) noexcept {
+    try {
+        std::string error;
+        library_ = loader.open("libnvidia-ml.so.1", false, error);
+        if (library_ == nullptr) return;
+        int (*init)() = nullptr;
+        int (*by_address)(const char*, void**) = nullptr;
+        int (*clock_info)(void*, int, unsigned*) = nullptr;
+        const bool complete = find(loader, library_.get(), "nvmlInit_v2", init) &&
+                              find(loader, library_.get(), "nvmlDeviceGetHandleByPciBusId_v2", by_address) &&
+                              find(loader, library_.get(), "nvmlDeviceGetClockInfo", clock_info);
+        if (!complete || init() != 0) return;
+        if (by_address(pci_address(driver, device).c_str(), &device_) == 0) clock_info_ = clock_info;
+    } catch (...) {
+        clock_info_ = nullptr;
+    }
 }
 
 int Clocks::read(int kind) const noexcept {

@@ -32,6 +32,7 @@ std::string kernel_name(Type type) { return fmt::format("compare_{}", name(type)
 
 std::vector<std::string> kernel_names() {
     std::vector<std::string> names;
+    names.reserve(std::size(types));
     for (const Type type : types) names.push_back(kernel_name(type));
     return names;
 }

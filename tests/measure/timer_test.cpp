@@ -2,7 +2,9 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <memory>
 #include <set>
+#include <string_view>
 
 #include "runtime/measure/clocks.hpp"
 #include "runtime/measure/timer.hpp"
@@ -131,6 +133,40 @@ TEST_CASE("host devices are timed by the clock") {
     const Timing timing = timer.time(op, tensors, settings);
     CHECK(timing.median_us > 0);
     CHECK(timing.batches.size() >= 5);
+}
+
+// An NVML in which everything succeeds and every clock runs at 1500 MHz.
+struct FakeNvml {
+    static int init() { return 0; }
+    static int by_address(const char*, void** device) {
+        static int one;
+        *device = &one;
+        return 0;
+    }
+    static int clock_info(void*, int, unsigned* mhz) {
+        *mhz = 1500;
+        return 0;
+    }
+    static void* symbol(void*, const char* name) {
+        if (std::string_view(name) == "nvmlInit_v2") return reinterpret_cast<void*>(&init);
+        if (std::string_view(name) == "nvmlDeviceGetClockInfo") return reinterpret_cast<void*>(&clock_info);
+        return reinterpret_cast<void*>(&by_address);
+    }
+};
+
+TEST_CASE("a driver that does not say where its device is leaves the clocks unknown, and the process alive") {
+    fakes::FakeMachine machine;
+    LibraryLoader loader = LibraryLoader::real();
+    loader.open = [](const std::string&, bool, std::string&) { return std::make_shared<int>(); };
+    loader.symbol = FakeNvml::symbol;
+    Driver driver = *machine.driver.started();
+    driver.device_get_attribute.function = [](int* answer, CUdevice_attribute, CUdevice) {
+        *answer = 1;
+        return CUDA_SUCCESS;
+    };
+    CHECK(Clocks(loader, driver, 0).sm_mhz() == 1500);
+    driver.device_get_attribute.function = [](int*, CUdevice_attribute, CUdevice) { return CUDA_ERROR_INVALID_VALUE; };
+    CHECK(Clocks(loader, driver, 0).sm_mhz() == 0);
 }
 
 TEST_CASE("without NVML all clocks are unknown") {
