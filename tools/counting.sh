@@ -35,7 +35,7 @@ stage_times() {
 run_counted() {
     local log status=0
     log="$(mktemp)"
-    "$@" </dev/null 2>&1 | tee "$log" | { grep -avE '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' || true; } || status=$?
+    "$@" </dev/null 2>&1 | tee "$log" | { grep --line-buffered -avE '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' || true; } || status=$?
     if [[ "$(tail -n 1 "$log")" =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed,\ ([0-9]+)\ skipped$ ]]; then
         ((passed += BASH_REMATCH[1], failed += BASH_REMATCH[2], skipped += BASH_REMATCH[3])) || true
         if ((status != 0 && BASH_REMATCH[2] == 0)); then
@@ -49,32 +49,37 @@ run_counted() {
     rm -f "$log"
 }
 
-# run_cases COMMAND...: runs a doctest program and adds the counts of its "[msda] passed=N failed=N skipped=N" line. Its cases are independent and
-# go in portions of 24 through as many processes as there are processors, one where there is a GPU, whose memory they would share.
-# A portion that ends without that line, or badly with no case failed, counts as one failure.
+# run_cases COMMAND...: runs a doctest program and adds the counts of its "[msda] passed=N failed=N skipped=N" lines. Its suites are independent
+# and go through as many processes as there are processors, one where there is a GPU, whose memory they would share.
+# A suite that ends without that line, or badly with no case failed, counts as one failure; so do cases outside all suites.
 run_cases() {
-    local logs cases first at_once=1 status
+    local logs suites suite status ran=0 cases at_once=1
     logs="$(mktemp -d)"
-    cases="$("$@" --count </dev/null 2>&1 | grep -aoE '[0-9]+$' | tail -n 1)" || true
+    mapfile -t suites < <("$@" --list-test-suites </dev/null 2>/dev/null | grep -avE '^(\[doctest\]|=)')
+    cases="$("$@" --count </dev/null 2>/dev/null | grep -aoE '[0-9]+$' | tail -n 1)" || true
     [[ -e /dev/nvidia0 ]] || at_once="$(nproc)"
     # shellcheck disable=SC2016  # the inner shell's
-    for ((first = 1; first <= ${cases:-1}; first += 24)); do printf '%d\n' "$first"; done |
-        LOGS="$logs" xargs -P "$at_once" -I '{}' bash -c '
-            "$@" --first="$0" --last=$(($0 + 23)) </dev/null >"$LOGS/$0" 2>&1 || printf "exit status %d\n" $? >"$LOGS/$0.status"
-            cat "$LOGS/$0"' '{}' "$@"
-    for ((first = 1; first <= ${cases:-1}; first += 24)); do
+    ((${#suites[@]} == 0)) || printf '%s\n' "${suites[@]}" | LOGS="$logs" xargs -P "$at_once" -I '{}' bash -c '
+        "$@" -ts="$0" </dev/null >"$LOGS/$0" 2>&1 || printf "exit status %d" $? >"$LOGS/$0.status"
+        cat "$LOGS/$0"' '{}' "$@"
+    for suite in "${suites[@]}"; do
         status=""
-        [[ ! -f "$logs/$first.status" ]] || status="$(<"$logs/$first.status")"
-        if [[ "$(grep -a '^\[msda\] passed=' "$logs/$first" | tail -n 1)" =~ passed=([0-9]+)\ failed=([0-9]+)\ skipped=([0-9]+) ]]; then
+        [[ ! -f "$logs/$suite.status" ]] || status="$(<"$logs/$suite.status")"
+        if [[ "$(grep -a '^\[msda\] passed=' "$logs/$suite" | tail -n 1)" =~ passed=([0-9]+)\ failed=([0-9]+)\ skipped=([0-9]+) ]]; then
             ((passed += BASH_REMATCH[1], failed += BASH_REMATCH[2], skipped += BASH_REMATCH[3])) || true
+            ((ran += BASH_REMATCH[1] + BASH_REMATCH[2] + BASH_REMATCH[3])) || true
             [[ -n "$status" && "${BASH_REMATCH[2]}" == 0 ]] || continue
         else
-            status="ended early, ${status:-without its closing line}"
+            status="ended early, ${status:-exit status 0}"
         fi
-        printf 'FAILED (%s): %s --first=%d --last=%d\n' "$status" "$*" "$first" $((first + 23))
+        printf 'FAILED (%s): %s -ts=%s\n' "$status" "$*" "$suite"
         ((failed += 1))
     done
     rm -rf "$logs"
+    if ((ran != ${cases:--1})); then
+        printf 'FAILED (%d of %s cases ran): %s\n' "$ran" "${cases:-unknown}" "$*"
+        ((failed += 1))
+    fi
 }
 
 # run_script COMMAND...: one test; exit status 0 passes, 77 skips, any other fails and shows what was printed.
