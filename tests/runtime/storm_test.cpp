@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 #include <signal.h>
 
-#include <atomic>
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <random>
 #include <set>
