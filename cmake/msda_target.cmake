@@ -4,8 +4,9 @@ set(MSDA_WARNINGS -Wall -Wextra -Wpedantic -Wconversion -Wno-sign-conversion -Ws
 # AddressSanitizer looks for the real ones.
 set(MSDA_UNRELIABLE_WARNINGS -Wno-restrict -Wno-stringop-overflow -Wno-stringop-overread -Wno-array-bounds)
 
-# One unit a folder where CMAKE_UNITY_BUILD is on (tools/build turns it on): CLI11, JSON and the standard library are then
-# compiled once a folder instead of once a file. Whatever the files of a folder define for themselves therefore has names of its own; -Wshadow, which compares them, stays for builds file by file.
+# One unit a folder where CMAKE_UNITY_BUILD is on (tools/build turns it on): CLI11, JSON and the standard library are then compiled once
+# a folder instead of once a file. Whatever the files of a folder define for themselves therefore has names of its own; -Wshadow, which
+# compares them, stays for builds file by file.
 function(msda_one_unit_a_folder target)
     get_target_property(sources ${target} SOURCES)
     foreach(source IN LISTS sources)
