@@ -52,6 +52,12 @@ Tiles tiles_of(const Problem& p, const Config& c) {
     return tiles;
 }
 
+std::int64_t largest_level(const Problem& p) {
+    std::int64_t most = 0;
+    for (const Level& level : p.levels) most = std::max(most, level.height * level.width);
+    return most;
+}
+
 int queries_a_block(const Config& c) { return c.tile_width * std::max(1, c.tile_height); }
 
 int row_threads(const Config& c) {

@@ -31,6 +31,9 @@ struct Tiles {
 };
 Tiles tiles_of(const Problem& problem, const Config& config);
 
+// Pixels of the largest level.
+std::int64_t largest_level(const Problem& problem);
+
 // Queries a block covers.
 int queries_a_block(const Config& config);
 

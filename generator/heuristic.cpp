@@ -108,8 +108,7 @@ int owned_cells(const Problem& p, const Config& c) {
 // (two of 512 threads share an SM's registers). Reading and sorting the points cost a block what 2000 pixels cost it
 // (ddetr-dec-b4 f16: 43.6 µs with 4200 pixels, 46.1 with 5600, one wave each; 50.2 with 2800, two waves).
 int once_cells(const Problem& p, const Silicon& s, Config once) {
-    const auto pixels = [](const Level& l) { return l.height * l.width; };
-    const std::int64_t largest = pixels(*std::ranges::max_element(p.levels, {}, pixels));
+    const std::int64_t largest = largest_level(p);
     const std::int64_t on_sm = std::max(1, s.registers_per_sm / (64 * once.threads));
     std::int64_t best = 256, least = std::numeric_limits<std::int64_t>::max();
     for (std::int64_t ranges = 1; ceil_div(largest, ranges) >= 256 || ranges == 1; ranges++) {
@@ -119,7 +118,7 @@ int once_cells(const Problem& p, const Silicon& s, Config once) {
         const std::int64_t slots =
             s.sm_count * std::clamp<std::int64_t>(s.shared_per_sm / owned_shared_bytes(p, once), 1, on_sm);
         std::int64_t blocks = 0;
-        for (const Level& level : p.levels) blocks += p.batch * p.heads * ceil_div(pixels(level), cells);
+        for (const Level& level : p.levels) blocks += p.batch * p.heads * ceil_div(level.height * level.width, cells);
         const std::int64_t cost = ceil_div(blocks, slots) * (cells + 2000);
         if (cost < least) best = cells, least = cost;
     }

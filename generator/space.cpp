@@ -112,12 +112,10 @@ void dense_space(const Problem& p, const Config& start, Candidates& out) {
 }
 
 // Pixels a block owns: powers of two where their sums lie in shared memory, else the largest level in equal ranges.
-std::vector<std::int64_t> owned_cells(const Problem& p, bool once) {
+std::vector<std::int64_t> cells_to_try(const Problem& p, bool once) {
     if (!once) return {64, 128, 256, 512, 1024, 2048, 4096, 8192};
-    std::int64_t largest = 1;
-    for (const Level& level : p.levels) largest = std::max(largest, level.height * level.width);
     std::vector<std::int64_t> cells;
-    for (const int ranges : {1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32}) cells.push_back(ceil_div(largest, ranges));
+    for (const int ranges : {1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32}) cells.push_back(ceil_div(largest_level(p), ranges));
     return cells;
 }
 
@@ -126,7 +124,7 @@ void owned_space(const Problem& p, const Config& start, Candidates& out) {
         c.scatter = scatter_owned;
         c.threads = row_threads(c);
         for (const int kept : {0, kept_points(p)})
-            for (const std::int64_t cells : owned_cells(p, kept > 0))
+            for (const std::int64_t cells : cells_to_try(p, kept > 0))
                 for (const int on_sm : {0, 1024}) {
                     c.cells = static_cast<int>(cells), c.kept = kept, c.min_blocks = on_sm / c.threads;
                     if (on_sm > 0 && c.min_blocks == 0) continue;
