@@ -17,6 +17,12 @@ constexpr mode_t readable_by_all = 0644;      // a site layer is read by every u
     throw Error(Code::io_failed, fmt::format("cannot {} {}: {}", what, path, error.message()));
 }
 
+std::string read_text(const FileSystem& files, const std::string& path) {
+    std::string text;
+    if (const auto error = files.read(path, text, Trust::anybody, largest_database)) fail("read", path, error);
+    return text;
+}
+
 // What killed writers of this file left beside it. By age, since where locks hold within one node only, a writer of
 // another node may be at work.
 void remove_stale_temporaries(const FileSystem& files, const std::string& path) {
@@ -36,9 +42,11 @@ void remove_stale_temporaries(const FileSystem& files, const std::string& path) 
 }  // namespace
 
 ParsedDatabase load_database(const FileSystem& files, const std::string& path) {
-    std::string text;
-    if (const auto error = files.read(path, text, Trust::anybody, largest_database)) fail("read", path, error);
-    return parse_database(text, path);
+    return parse_database(read_text(files, path), path);
+}
+
+IndexedDatabase load_index(const FileSystem& files, const std::string& path) {
+    return index_database(read_text(files, path), path);
 }
 
 Database save_database(const FileSystem& files, const std::string& path, const Database& database) {

@@ -5,6 +5,7 @@
 
 #include "tuning_db/database.hpp"
 #include "tuning_db/file_system.hpp"
+#include "tuning_db/stored_record.hpp"
 
 namespace msda {
 
@@ -13,6 +14,9 @@ inline constexpr std::int64_t largest_database = std::int64_t{256} << 20;
 
 // Reads a database. Throws Error(io_failed) when the file cannot be read, Error(bad_file) as parse_database does.
 ParsedDatabase load_database(const FileSystem& files, const std::string& path);
+
+// The same for lookups, in a fraction of the time (index_database).
+IndexedDatabase load_index(const FileSystem& files, const std::string& path);
 
 // Merges `database` into the file and returns what the file now holds: under the directory's advisory lock it is read
 // again, merged and replaced in one step, so writers at the same time all keep their records. Makes missing

@@ -1,11 +1,13 @@
 // The text of a database, read line by line so that damage to one line costs one record.
 #include <fmt/format.h>
 
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "msda/error.hpp"
 #include "tuning_db/database.hpp"
 #include "tuning_db/schema.hpp"
+#include "tuning_db/stored_record.hpp"
 
 namespace msda {
 namespace {
@@ -52,6 +54,34 @@ int read_header(std::string_view& text, const std::string& name) {
     return schema;
 }
 
+// Gives each record's line to `take`; what that refuses, with Error, becomes a complaint. Returns the schema.
+int read_lines(std::string_view text, const std::string& name, std::vector<std::string>& complaints,
+               const std::function<void(std::string_view line, int schema)>& take) {
+    const int schema = read_header(text, name);
+    bool ended = false;
+    std::size_t skipped = 0;
+    for (int number = 2; !text.empty(); number++) {
+        std::string_view line = take_line(text);
+        if (line.empty()) continue;
+        if (line == last_line && !ended) {
+            ended = true;
+            continue;
+        }
+        try {
+            if (ended) throw Error(Code::bad_file, "text after the end of the records");
+            if (line.ends_with(',')) line.remove_suffix(1);
+            take(line, schema);
+        } catch (const Error& error) {
+            if (++skipped <= most_complaints)
+                complaints.push_back(fmt::format("{}:{}: record skipped: {}", name, number, error.what()));
+        }
+    }
+    if (skipped > most_complaints)
+        complaints.push_back(fmt::format("{}: {} more records skipped", name, skipped - most_complaints));
+    if (!ended) complaints.push_back(fmt::format("{}: the end is missing: cut off?", name));
+    return schema;
+}
+
 }  // namespace
 
 std::string to_text(const Database& database) {
@@ -66,29 +96,17 @@ std::string to_text(const Database& database) {
 
 ParsedDatabase parse_database(std::string_view text, const std::string& name) {
     ParsedDatabase parsed;
-    parsed.schema = read_header(text, name);
-    bool ended = false;
-    std::size_t skipped = 0;
-    for (int number = 2; !text.empty(); number++) {
-        std::string_view line = take_line(text);
-        if (line.empty()) continue;
-        if (line == last_line && !ended) {
-            ended = true;
-            continue;
-        }
-        try {
-            if (ended) throw Error(Code::bad_file, "text after the end of the records");
-            if (line.ends_with(',')) line.remove_suffix(1);
-            parsed.database.add(parse_line(line, parsed.schema));
-        } catch (const Error& error) {
-            if (++skipped <= most_complaints)
-                parsed.complaints.push_back(fmt::format("{}:{}: record skipped: {}", name, number, error.what()));
-        }
-    }
-    if (skipped > most_complaints)
-        parsed.complaints.push_back(fmt::format("{}: {} more records skipped", name, skipped - most_complaints));
-    if (!ended) parsed.complaints.push_back(fmt::format("{}: the end is missing: cut off?", name));
+    parsed.schema = read_lines(text, name, parsed.complaints, [&](std::string_view line, int schema) {
+        parsed.database.add(parse_line(line, schema));
+    });
     return parsed;
+}
+
+IndexedDatabase index_database(std::string_view text, const std::string& name) {
+    IndexedDatabase indexed;
+    read_lines(text, name, indexed.complaints,
+               [&](std::string_view line, int schema) { indexed.records.add(StoredRecord(line, schema)); });
+    return indexed;
 }
 
 }  // namespace msda

@@ -69,67 +69,75 @@ struct Layers::State {
         loaded = true;
         rebuild();
     }
-    std::vector<Layer> load_frozen();
-    std::vector<Layer> load_layers();
-    void load_file(const std::string& path, Database& into, bool expected);
-    void load_site(const std::string& directory, std::vector<Layer>& into);
+    struct StoredLayer {
+        std::string source;
+        StoredRecords records;
+    };
+    std::vector<StoredLayer> load_frozen();
+    std::vector<StoredLayer> load_layers();
+    void load_file(const std::string& path, StoredRecords& into, bool expected);
+    void load_site(const std::string& directory, std::vector<StoredLayer>& into);
     void rebuild();
 
     LayersOptions options;
     FileSystem files;
     mutable std::shared_mutex mutex;
     bool loaded = false;
-    std::vector<Layer> layers;  // highest first
+    std::vector<StoredLayer> layers;  // highest first
     View view;
     std::mutex warned_mutex;
     std::set<std::string> warned;
 };
 
-std::vector<Layer> Layers::State::load_frozen() {
-    const ParsedDatabase parsed = load_database(files, options.file);
-    for (const std::string& complaint : parsed.complaints) warn(complaint);
-    return {{options.file, parsed.database}};
+std::vector<Layers::State::StoredLayer> Layers::State::load_frozen() {
+    const IndexedDatabase indexed = load_index(files, options.file);
+    for (const std::string& complaint : indexed.complaints) warn(complaint);
+    return {{options.file, indexed.records}};
 }
 
 // A file of a layer that cannot be used costs its records and one warning, never a launch.
-void Layers::State::load_file(const std::string& path, Database& into, bool expected) {
+void Layers::State::load_file(const std::string& path, StoredRecords& into, bool expected) {
     FileStatus status;
     if (!expected && files.status(path, status) == std::errc::no_such_file_or_directory) return;
     try {
-        const ParsedDatabase parsed = load_database(files, path);
-        for (const std::string& complaint : parsed.complaints) warn(complaint);
-        into.merge(parsed.database);
+        const IndexedDatabase indexed = load_index(files, path);
+        for (const std::string& complaint : indexed.complaints) warn(complaint);
+        into.merge(indexed.records);
     } catch (const Error& error) {
         warn(fmt::format("tuning database not used: {}", error.what()));
     }
 }
 
-void Layers::State::load_site(const std::string& directory, std::vector<Layer>& into) {
+void Layers::State::load_site(const std::string& directory, std::vector<StoredLayer>& into) {
     std::vector<std::string> names;
     if (const auto error = files.list(directory, names))
         warn(fmt::format("MSDA_DB_SITE: cannot list {}: {}", directory, error.message()));
-    Layer site{directory, {}};
+    StoredLayer site{directory, {}};
     for (const std::string& name : names)
-        if (name.ends_with(".json")) load_file(fmt::format("{}/{}", directory, name), site.database, true);
+        if (name.ends_with(".json")) load_file(fmt::format("{}/{}", directory, name), site.records, true);
     into.push_back(std::move(site));
 }
 
-std::vector<Layer> Layers::State::load_layers() {
-    std::vector<Layer> loading = {{"memory", {}}};
+std::vector<Layers::State::StoredLayer> Layers::State::load_layers() {
+    std::vector<StoredLayer> loading = {{"memory", {}}};
     if (options.packs)
-        for (Layer& pack : options.packs()) loading.push_back(std::move(pack));
+        for (const Layer& pack : options.packs()) {
+            StoredLayer stored{pack.source, {}};
+            for (const auto& [key, record] : pack.database.records()) stored.records.add(StoredRecord(record));
+            loading.push_back(std::move(stored));
+        }
     if (!options.user_file.empty()) {
-        Layer user{options.user_file, {}};
-        load_file(options.user_file, user.database, false);
+        StoredLayer user{options.user_file, {}};
+        load_file(options.user_file, user.records, false);
         loading.push_back(std::move(user));
     }
     for (const std::string& directory : options.site_directories) load_site(directory, loading);
     if (options.builtin) {
-        Layer builtin{"built-in", {}};
+        StoredLayer builtin{"built-in", {}};
         for (const auto& file : builtin_databases()) {
-            const ParsedDatabase parsed = parse_database(file.text, fmt::format("built-in {}", file.name));
-            for (const std::string& complaint : parsed.complaints) warn(complaint);
-            builtin.database.merge(parsed.database);
+            const IndexedDatabase indexed = index_database(file.text, fmt::format("built-in {}", file.name));
+            for (const std::string& complaint : indexed.complaints) warn(complaint);
+            builtin.records.merge(indexed.records);
         }
         loading.push_back(std::move(builtin));
     }
@@ -138,8 +146,8 @@ std::vector<Layer> Layers::State::load_layers() {
 
 void Layers::State::rebuild() {
     view = View();
-    for (const Layer& layer : layers)
-        for (const auto& [key, record] : layer.database.records()) view.add(record, layer.source);
+    for (const StoredLayer& layer : layers)
+        for (const auto& [key, record] : layer.records.records()) view.add(record, layer.source);
     for (const std::string& complaint : view.complaints()) warn(complaint);
 }
 
@@ -167,7 +175,7 @@ void Layers::remember(Record record) {
     const std::unique_lock lock(state_->mutex);
     if (state_->frozen()) return;
     state_->ensure_loaded();
-    if (state_->layers.front().database.add(std::move(record))) state_->rebuild();
+    if (state_->layers.front().records.add(StoredRecord(std::move(record)))) state_->rebuild();
 }
 
 Database Layers::effective() const {
@@ -181,7 +189,9 @@ std::string Layers::hash() const { return effective().hash(); }
 std::vector<Layer> Layers::layers() const {
     const std::unique_lock lock(state_->mutex);
     state_->ensure_loaded();
-    return state_->layers;
+    std::vector<Layer> layers;
+    for (const State::StoredLayer& layer : state_->layers) layers.push_back({layer.source, layer.records.database()});
+    return layers;
 }
 
 }  // namespace msda

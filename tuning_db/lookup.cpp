@@ -31,14 +31,31 @@ double sm_distance(const SiliconKey& a, const SiliconKey& b) {
     return std::abs(std::log2(std::max(a.sm_count, 1)) - std::log2(std::max(b.sm_count, 1)));
 }
 
+// The record, or nothing with the reason in `why`.
+std::optional<Record> read(const StoredRecord& stored, std::string& why) {
+    try {
+        return stored.record();
+    } catch (const Error& error) {
+        why = error.what();
+        return std::nullopt;
+    }
+}
+
+// The order of better(), with those that cannot be read behind all others.
+bool comes_first(const StoredRecord& a, const StoredRecord& b) {
+    std::string why;
+    const std::optional<Record> record_a = read(a, why), record_b = read(b, why);
+    if (!record_a || !record_b) return record_a.has_value() && !record_b;
+    return better(*record_a, *record_b);
+}
+
 }  // namespace
 
-void View::add(const Record& record, const std::string& source) {
-    Database::Key key{record.problem, record.silicon};
-    if (entries_.contains(key)) return;
-    const auto [at, added] = entries_.emplace(std::move(key), Entry{record, source, {}});
+void View::add(const StoredRecord& record, const std::string& source) {
+    const auto [at, added] = entries_.try_emplace(record.key(), Entry{record, source, {}});
+    if (!added) return;
     try {
-        at->second.problem = parse_problem(record.problem);
+        at->second.problem = parse_problem(record.key().first);
         families_[family_of(at->second.problem)].push_back(&at->second);
     } catch (const Error& error) {
         complaints_.push_back(fmt::format("{}: record not used: {}", source, error.what()));
@@ -51,7 +68,7 @@ std::vector<View::Ranked> View::ranked(const Problem& problem, const Silicon& si
     const SiliconKey here = key_of(silicon);
     std::vector<Ranked> found;
     for (const Entry* entry : family->second) {
-        const SiliconKey& there = entry->record.silicon;
+        const SiliconKey& there = entry->stored.key().second;
         if (same_silicon ? there != here : there == here || !same_family(there, here)) continue;
         const double far = distance(problem, entry->problem) + (same_silicon ? 0 : sm_distance(here, there));
         if (far <= farthest) found.push_back({far, entry});
@@ -60,7 +77,7 @@ std::vector<View::Ranked> View::ranked(const Problem& problem, const Silicon& si
         if (a.distance != b.distance) return a.distance < b.distance;
         // Sizes within half a step are at no distance; the very same one still comes first.
         const bool same_a = a.entry->problem == problem, same_b = b.entry->problem == problem;
-        return same_a != same_b ? same_a : better(a.entry->record, b.entry->record);
+        return same_a != same_b ? same_a : comes_first(a.entry->stored, b.entry->stored);
     });
     return found;
 }
@@ -69,11 +86,13 @@ Choice View::choose(const Problem& problem, const Silicon& silicon,
                     const std::function<void(const std::string&)>& warn) const {
     const auto attempt = [&](const Entry& entry, const char* how, double far, Choice& choice) {
         std::string why;
-        const std::optional<Config> config = usable_config(entry.record, problem, silicon, why);
+        const std::optional<Record> record = read(entry.stored, why);
+        const std::optional<Config> config =
+            record ? usable_config(*record, problem, silicon, why) : std::optional<Config>();
         if (config) choice = {*config, how, far, entry.source};
         // A neighbour that does not fit this problem is no fault of the record; one that fits no problem of its own is.
-        else if (problem == entry.problem || !usable_config(entry.record, entry.problem, silicon, why))
-            warn(fmt::format("{}: record of '{}' not used: {}", entry.source, entry.record.problem, why));
+        else if (!record || problem == entry.problem || !usable_config(*record, entry.problem, silicon, why))
+            warn(fmt::format("{}: record of '{}' not used: {}", entry.source, entry.stored.key().first, why));
         return config.has_value();
     };
     Choice choice;
@@ -90,9 +109,9 @@ Choice View::choose(const Problem& problem, const Silicon& silicon,
 }
 
 Database View::database() const {
-    Database database;
-    for (const auto& [key, entry] : entries_) database.add(entry.record);
-    return database;
+    StoredRecords records;
+    for (const auto& [key, entry] : entries_) records.add(entry.stored);
+    return records.database();
 }
 
 }  // namespace msda

@@ -7,13 +7,14 @@
 #include <vector>
 
 #include "tuning_db/layers.hpp"
+#include "tuning_db/stored_record.hpp"
 
 namespace msda {
 
 // Records indexed for lookup. Records of higher layers are added first and hide the same key in lower ones.
 class View {
   public:
-    void add(const Record& record, const std::string& source);
+    void add(const StoredRecord& record, const std::string& source);
 
     // As Layers::choose; `warn` gets one sentence for each record that is passed over.
     Choice choose(const Problem& problem, const Silicon& silicon,
@@ -26,7 +27,7 @@ class View {
 
   private:
     struct Entry {
-        Record record;
+        StoredRecord stored;
         std::string source;
         Problem problem;
     };

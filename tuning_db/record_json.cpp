@@ -52,11 +52,12 @@ Json record_json(const Record& r) {
 
 std::string text_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
-std::string digest_of(const Json& json) {
-    const std::string text = text_of(json);
+std::string digest_of(const std::string& text) {
     const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
     return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
 }
+
+std::string digest_of(const Json& json) { return digest_of(text_of(json)); }
 
 std::map<std::string, double> times_by_kind(const Json& json, const std::string& name) {
     std::map<std::string, double> times;
@@ -73,7 +74,7 @@ Figures parse_figures(const Json& json, const std::string& name) {
     return figures;
 }
 
-SiliconKey parse_silicon(const Json& json) {
+SiliconKey read_silicon(const Json& json) {
     JsonFields fields(json, "silicon");
     SiliconKey key{.capability = fields.count("capability"),
                    .sm_count = fields.count("sm_count"),
@@ -95,7 +96,7 @@ Record parse_record(const Json& json) {
     JsonFields fields(json, "record");
     Record r;
     r.problem = fields.text("problem");
-    r.silicon = parse_silicon(fields.take("silicon"));
+    r.silicon = read_silicon(fields.take("silicon"));
     r.config = parse_config_table(fields.take("config"));
     r.time_us = fields.time("time_us");
     r.default_us = fields.time("default_us");
@@ -127,6 +128,23 @@ std::string to_line(const Record& record) {
     Json json = record_json(record);
     json["digest"] = digest_of(json);
     return text_of(json);
+}
+
+bool is_intact(std::string_view line) {
+    constexpr std::string_view key = R"("digest":")";
+    constexpr std::size_t digits = 32;
+    const std::size_t start = line.find(key);
+    if (start == std::string_view::npos || line.size() > longest_line) return false;
+    const std::string_view stated = line.substr(start + key.size()).substr(0, digits);
+    const std::string_view after = line.substr(start + key.size() + stated.size());
+    if (!after.starts_with("\",")) return false;
+    return digest_of(std::string(line.substr(0, start)) + std::string(after.substr(2))) == stated;
+}
+
+SiliconKey parse_silicon(std::string_view text) {
+    const Json json = Json::parse(text, nullptr, false);
+    if (!json.is_object()) refuse("silicon: not a JSON object");
+    return read_silicon(json);
 }
 
 Record parse_line(std::string_view line, int schema) {

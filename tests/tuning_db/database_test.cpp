@@ -10,6 +10,7 @@
 #include "tuning_db/database.hpp"
 #include "tuning_db/diff.hpp"
 #include "tuning_db/schema.hpp"
+#include "tuning_db/stored_record.hpp"
 
 using namespace msda;
 using namespace msda::test;
@@ -116,6 +117,9 @@ TEST_CASE("each byte of a record line damaged: at most that record is lost, with
             std::string damaged = text;
             damaged[at] = damage;
             const ParsedDatabase parsed = parse_database(damaged, "x.json");
+            const IndexedDatabase indexed = index_database(damaged, "x.json");
+            REQUIRE(indexed.records.database() == parsed.database);
+            REQUIRE(indexed.complaints == parsed.complaints);
             REQUIRE(parsed.database.size() >= 2);
             for (const auto& [key, record] : parsed.database.records())
                 REQUIRE(*database.find(key.first, key.second) == record);

@@ -179,6 +179,19 @@ TEST_CASE("an invalid exact record falls back to a near one that fits") {
     CHECK(site.warnings.size() == 1);
 }
 
+TEST_CASE("a record whose digest fits and that cannot be read is passed over and named once") {
+    Site site;
+    Record bad = record_of(decoder(300), h200());
+    bad.candidates = -5;
+    site.save("user.json", of({bad, record_of(decoder(400), h200(), 1.2, 2)}));
+    const Layers layers(site.options());
+    CHECK(layers.choose(decoder(300), h200()).how == "nearest");
+    CHECK(layers.choose(decoder(310), h200()).how == "nearest");
+    REQUIRE(site.warnings.size() == 1);
+    CHECK(site.warnings[0].find("candidates") != std::string::npos);
+    CHECK(layers.effective().size() == 1);
+}
+
 TEST_CASE("a record of another version's problem text is kept, never chosen, and named once") {
     Site site;
     Record foreign = record_of(decoder(), h200());
