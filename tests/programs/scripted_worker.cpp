@@ -17,7 +17,10 @@ class Misbehaving final : public msda::test::ScriptedTrack {
   public:
     std::string verify(int candidate) override {
         if (candidate == 3) fault("CUDA_ERROR_ILLEGAL_ADDRESS");
-        if (candidate == 4) raise(SIGSEGV);
+        if (candidate == 4) {
+            signal(SIGSEGV, SIG_DFL);  // a sanitizer's handler would turn the signal into an exit status
+            raise(SIGSEGV);
+        }
         if (candidate == 5) pause();
         if (candidate == 6) _exit(9);
         if (candidate == 7 && write(STDOUT_FILENO, "nonsense\n", 9) == 9) pause();
