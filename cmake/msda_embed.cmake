@@ -20,5 +20,5 @@ set(HEADER "@embed_HEADER@")
         COMMENT "Embedding ${embed_FUNCTION}"
         VERBATIM)
     target_sources(${target} PRIVATE "${output}")
-    set_source_files_properties("${output}" PROPERTIES COMPILE_OPTIONS -Wno-overlength-strings SKIP_LINTING ON)
+    set_source_files_properties("${output}" PROPERTIES COMPILE_OPTIONS -Wno-overlength-strings SKIP_LINTING ON SKIP_PRECOMPILE_HEADERS ON)
 endfunction()

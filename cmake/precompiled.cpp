@@ -1,0 +1,1 @@
+// A target that is there for its precompiled headers alone needs a source.
