@@ -87,12 +87,33 @@ run_script() {
     local log status=0 start=$SECONDS
     log="$(mktemp)"
     "$@" </dev/null >"$log" 2>&1 || status=$?
-    case "$status" in
-        0) ((passed += 1)); printf 'passed: %s (%d s)\n' "$*" $((SECONDS - start)) ;;
-        77) ((skipped += 1)); printf 'skipped: %s: %s\n' "$*" "$(tail -n 1 "$log")" ;;
-        *) ((failed += 1)); cat "$log"; printf 'FAILED (exit status %d): %s\n' "$status" "$*" ;;
-    esac
+    count_script "$log" "$status" $((SECONDS - start)) "$@"
     rm -f "$log"
+}
+
+# run_scripts FOLDER ARGUMENT...: each file of a folder as run_script does, as many at a time as there are processors.
+run_scripts() {
+    local logs script status seconds
+    logs="$(mktemp -d)"
+    # shellcheck disable=SC2016  # the inner shell's
+    printf '%s\n' "$1"/* | LOGS="$logs" xargs -P "$(nproc)" -I '{}' bash -c '
+        SECONDS=0 status=0
+        "$0" "$@" </dev/null >"$LOGS/${0##*/}" 2>&1 || status=$?
+        printf "%d %d\n" "$status" "$SECONDS" >"$LOGS/${0##*/}.status"' '{}' "${@:2}" || true
+    for script in "$1"/*; do
+        read -r status seconds <"$logs/${script##*/}.status" || { status=255 seconds=0; }
+        count_script "$logs/${script##*/}" "$status" "$seconds" "$script" "${@:2}"
+    done
+    rm -rf "$logs"
+}
+
+# count_script LOG STATUS SECONDS COMMAND...: counts what a script came to, and says it.
+count_script() {
+    case "$2" in
+        0) ((passed += 1)); printf 'passed: %s (%d s)\n' "${*:4}" "$3" ;;
+        77) ((skipped += 1)); printf 'skipped: %s: %s\n' "${*:4}" "$(tail -n 1 "$1")" ;;
+        *) ((failed += 1)); cat "$1"; printf 'FAILED (exit status %d): %s\n' "$2" "${*:4}" ;;
+    esac
 }
 
 # closing_line: prints "N passed, N failed, N skipped" and returns whether all is well (something ran, nothing failed).

@@ -8,6 +8,7 @@
 
 #include "generator/emit.hpp"
 #include "tests/emulation/kernels.hpp"
+#include "tests/matrix.hpp"
 #include "tools/cases/problems.hpp"
 
 using namespace msda;
@@ -39,7 +40,7 @@ TEST_SUITE_BEGIN("emulation");
 
 TEST_CASE("kernels are linear in value, weights and grad_output; queries and heads in any order") {
     const std::vector<Level> levels = {{6, 9}, {3, 5}};
-    for (const Type type : {Type::f32, Type::f16}) {
+    for (const Type type : slice_of(std::vector{Type::f16, Type::f32}, 2)) {
         const Problem forward = normalise(cases::problem_of(Pass::forward, 2, 70, 4, 32, levels, {3}, type));
         CHECK(broken(forward, default_config(forward, Silicon{})) == "");
         const Problem backward = normalise(cases::problem_of(Pass::backward, 2, 70, 4, 32, levels, {3}, type));

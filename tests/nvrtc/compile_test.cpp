@@ -7,6 +7,7 @@
 #include <set>
 
 #include "runtime/shapes.hpp"
+#include "tests/matrix.hpp"
 #include "tests/nvrtc/compilers.hpp"
 #include "tests/nvrtc/disassembler.hpp"
 
@@ -42,7 +43,8 @@ bool own_reduction(const test::Form& form) {
 
 // All forms at the newest architecture of the last compiler. At each other architecture every kind of reduction, one
 // sorted form and one of the rest, which move on with the architecture so that each form meets old and new ones; only
-// one form where an earlier compiler has done that architecture. About 40 s on two cores.
+// one form where an earlier compiler has done that architecture. About 40 s on two cores. The slice: every kind of
+// reduction for sm_80 and sm_90, and one in eight of the others.
 std::vector<CompileJob> matrix() {
     std::vector<CompileJob> jobs;
     std::set<int> done;
@@ -65,6 +67,13 @@ std::vector<CompileJob> matrix() {
             done.insert(capability);
         }
     }
+    if (test::whole_matrices()) return jobs;
+    std::size_t place = 0;
+    std::erase_if(jobs, [&](const CompileJob& job) {
+        const int capability = job.form.silicon.capability;
+        const bool kept = own_reduction(job.form) && (capability == 80 || capability == 90);
+        return !kept && place++ % 8 != 0;
+    });
     return jobs;
 }
 
@@ -99,7 +108,9 @@ TEST_CASE("every form compiles for every architecture with an empty include path
         architectures.insert(result.form->silicon.capability);
     }
     for (const auto& compiler : test::compilers())
-        for (const int known : compiler->info().architectures) CHECK(architectures.count(known) == 1);
+        for (const int known : compiler->info().architectures)
+            CHECK((architectures.contains(known) || !test::whole_matrices()));
+    CHECK(architectures.size() >= 5);
     MESSAGE(compiled().size() << " kernels for " << architectures.size() << " architectures with "
                               << test::compilers().size() << " compilers");
 }
@@ -111,7 +122,7 @@ TEST_CASE("no compare-and-swap in PTX, on any architecture, with any accumulator
         CHECK_MESSAGE(!swaps_in_ptx(result.code.ptx), result.form->name, " with NVRTC ", result.compiler);
         reds += result.code.ptx.find("red.global.add") != std::string::npos ? 1 : 0;
     }
-    CHECK(reds > 20);
+    CHECK(reds > static_cast<int>(compiled().size()) / 8);
 }
 
 TEST_CASE("no compare-and-swap in machine code") {
@@ -181,6 +192,7 @@ TEST_CASE("default configs of model shapes spill nothing that matters on sm_80 a
                 p = normalise(p);
                 jobs.push_back({test::compilers().back(), {canonical(p), p, default_config(p, silicon), silicon}});
             }
+    jobs = test::slice_of(jobs, 5);
     int kernels = 0;
     for (const Compiled& result : compile_all(jobs)) {
         CAPTURE(result.form->name);
