@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "msda/error.hpp"
 #include "tuning_db/check.hpp"
@@ -41,12 +42,10 @@ std::optional<Record> read(const StoredRecord& stored, std::string& why) {
     }
 }
 
-// The order of better(), with those that cannot be read behind all others.
-bool comes_first(const StoredRecord& a, const StoredRecord& b) {
-    std::string why;
-    const std::optional<Record> record_a = read(a, why), record_b = read(b, why);
-    if (!record_a || !record_b) return record_a.has_value() && !record_b;
-    return better(*record_a, *record_b);
+// The order of better(), with those that could not be read behind all others.
+bool comes_first(const std::optional<Record>& a, const std::optional<Record>& b) {
+    if (!a || !b) return a.has_value() && !b;
+    return better(*a, *b);
 }
 
 }  // namespace
@@ -73,13 +72,26 @@ std::vector<View::Ranked> View::ranked(const Problem& problem, const Silicon& si
         const double far = distance(problem, entry->problem) + (same_silicon ? 0 : sm_distance(here, there));
         if (far <= farthest) found.push_back({far, entry});
     }
-    std::ranges::sort(found, [&](const Ranked& a, const Ranked& b) {
+    const auto nearer = [&](const Ranked& a, const Ranked& b) {
         if (a.distance != b.distance) return a.distance < b.distance;
         // Sizes within half a step are at no distance; the very same one still comes first.
-        const bool same_a = a.entry->problem == problem, same_b = b.entry->problem == problem;
-        return same_a != same_b ? same_a : comes_first(a.entry->stored, b.entry->stored);
-    });
+        return a.entry->problem == problem && b.entry->problem != problem;
+    };
+    std::ranges::sort(found, nearer);
+    for (auto first = found.begin(); first != found.end();) {
+        const auto last = std::upper_bound(first, found.end(), *first, nearer);
+        if (last - first > 1) sort_by_worth({first, last});
+        first = last;
+    }
     return found;
+}
+
+void View::sort_by_worth(std::span<Ranked> alike) {
+    std::vector<std::pair<std::optional<Record>, Ranked>> read_once;
+    std::string why;
+    for (const Ranked& ranked : alike) read_once.emplace_back(read(ranked.entry->stored, why), ranked);
+    std::ranges::sort(read_once, [](const auto& a, const auto& b) { return comes_first(a.first, b.first); });
+    std::ranges::transform(read_once, alike.begin(), [](const auto& one) { return one.second; });
 }
 
 Choice View::choose(const Problem& problem, const Silicon& silicon,

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,8 @@ class View {
         const Entry* entry;
     };
     std::vector<Ranked> ranked(const Problem& problem, const Silicon& silicon, bool same_silicon) const;
+    // The order of better() among records that are equally far; reads each of them, once.
+    static void sort_by_worth(std::span<Ranked> alike);
 
     std::map<Database::Key, Entry> entries_;
     std::map<std::string, std::vector<const Entry*>> families_;
