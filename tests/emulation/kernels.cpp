@@ -30,10 +30,14 @@ emulation::Counts run_small(const SmallLaunch& launch, const void* in, std::size
 }
 
 std::string error_of(const SmallLaunch& launch) {
-    const std::vector<int> in(1024, 1);
-    std::vector<int> out(1024, 0);
+    // Apart, so that an access beyond one tensor is not one within the other.
+    constexpr std::size_t count = 1024;
+    constexpr std::size_t bytes = count * sizeof(int);
+    std::vector<int> memory(5 * count, 1);
+    const int* in = memory.data() + count;
+    int* out = memory.data() + 3 * count;
     try {
-        run_small(launch, in, out);
+        run_small(launch, in, bytes, out, bytes);
     } catch (const Error& error) {
         return error.what();
     }
