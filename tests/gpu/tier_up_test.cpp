@@ -119,6 +119,7 @@ TEST_SUITE("gpu") {
             ops.push_back(m.runtime->prepare(shape(128, 10 + static_cast<std::int64_t>(i), Pass::forward, Type::f16)));
             m.runtime->settle();
             others.fit(ops.back().problem(), ops.back().workspace_bytes());
+            others.upload(make_inputs(ops.back().problem(), Locations::model));
             for (int k = 0; k < 40; k++) ops.back().launch(others.addresses(), stream.handle());
             stream.synchronize();
         }
