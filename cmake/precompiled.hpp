@@ -1,4 +1,4 @@
-// What most sources of this project include, for CMake to precompile: parsing it took a third of a build. Each source includes what it needs all the
+// What most sources of this project include, for CMake to precompile. Each source includes what it needs all the
 // same, and compiles without this.
 #pragma once
 
